@@ -1,7 +1,6 @@
 //! The leading key column of a batch, as typed values; `order` compares whole keys.
 
 mod order;
-mod times;
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -16,6 +15,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_format::{KeyRange, LeadKey};
 
+use crate::within::{are_within, within};
 use crate::{Cell, Error, ErrorKind, LeadKind, Result, Stream};
 pub(crate) use order::KeyOrder;
 
@@ -152,7 +152,7 @@ impl<'a> KeyView<'a> {
     pub(crate) fn are_within(&self, min: LeadKey, max: LeadKey) -> bool {
         match (self, min, max) {
             (Self::Time(keys), LeadKey::Time(min), LeadKey::Time(max)) => {
-                times::are_within(keys, min, max)
+                are_within(keys, min, max)
             }
             _ => (0..self.len()).all(|row| (min..=max).contains(&self.get(row))),
         }
@@ -178,8 +178,8 @@ impl<'a> KeyView<'a> {
             && let Some((lo, hi)) = ends(part)
         {
             return match hi.map(|hi| hi.checked_sub(1)) {
-                None => times::within(keys, lo, i64::MAX),
-                Some(Some(last)) => times::within(keys, lo, last),
+                None => within(keys, lo, i64::MAX),
+                Some(Some(last)) => within(keys, lo, last),
                 // Nothing is below the least time.
                 Some(None) => BooleanBuffer::new_unset(keys.len()),
             };

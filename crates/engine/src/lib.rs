@@ -37,6 +37,7 @@ mod store;
 mod stream;
 mod tombstones;
 mod wal;
+mod within;
 pub mod words;
 
 pub use backup::{BackupOptions, BackupReport};
@@ -51,8 +52,8 @@ pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use repair::{FileLeftOut, RepairOptions, RepairReport, RepairedStream, repair};
 pub use scan::{
-    ColumnBounds, ColumnSize, PruneFilter, Row, RowFilter, Scan, ScanEstimate, ScanFilter,
-    ScanSpec, Share, Values,
+    ColumnBounds, ColumnSize, NumberRange, PruneFilter, Row, RowFilter, Scan, ScanEstimate,
+    ScanFilter, ScanSpec, Share, Values,
 };
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;

@@ -1,6 +1,7 @@
 //! Decoded columns of cold runs, and what is known of their pages, kept in memory up to a number of bytes.
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
@@ -37,9 +38,9 @@ impl KeptRows {
         Self { run, block, first_row: None }
     }
 
-    /// Those from one on. How many they are is the column's length.
-    pub(super) fn from(run: RunId, block: usize, first_row: usize) -> Self {
-        Self { run, block, first_row: Some(first_row) }
+    /// Some of so many rows. How many they are is the column's length.
+    pub(super) fn of(run: RunId, block: usize, rows: &Range<usize>, all: usize) -> Self {
+        Self { run, block, first_row: (rows.len() < all).then_some(rows.start) }
     }
 
     fn place(self, column: usize, form: Form) -> Option<BlockColumn> {
@@ -57,6 +58,8 @@ pub(super) enum Form {
     Stored,
     /// Views of its text.
     Views,
+    /// Codes of its text, and the dictionary.
+    Codes,
     /// Of the column of places: for each row in the order of the key where it lies.
     ByKey,
     /// No column: what is known of the pages of all of them.

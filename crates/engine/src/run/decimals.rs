@@ -4,6 +4,7 @@
 //! the bits of floats look like noise; and the quotient that a reader makes of them is the same float, bit by bit,
 //! which is what is looked at here: division rounds to the nearest float, as reading "101.25" does.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -168,6 +169,40 @@ pub(super) fn as_floats(column: ArrayRef) -> ArrayRef {
     };
     make_floats(values.typed_data_mut(), digits);
     Arc::new(Float64Array::new(ScalarBuffer::from(Buffer::from(values)), nulls))
+}
+
+/// Which decimal numbers with so many digits behind the point are floats within two bounds, in units of the last digit: the
+/// first and the last one; where there are none, the first is greater.
+///
+/// Of greater numbers the floats aren't less, so both ends are found by halving.
+pub(super) fn units_within(lo: Bound<f64>, hi: Bound<f64>, digits: u32) -> (i64, i64) {
+    let factor = power(digits);
+    let float = |number: i64| number as f64 / factor;
+    let first = match lo {
+        Bound::Unbounded => Some(i64::MIN),
+        Bound::Included(lo) => least(|number| float(number) >= lo),
+        Bound::Excluded(lo) => least(|number| float(number) > lo),
+    };
+    let behind = match hi {
+        Bound::Unbounded => None,
+        Bound::Included(hi) => least(|number| float(number) > hi),
+        Bound::Excluded(hi) => least(|number| float(number) >= hi),
+    };
+    let last = behind.map_or(Some(i64::MAX), |behind| behind.checked_sub(1));
+    first.zip(last).unwrap_or((i64::MAX, i64::MIN))
+}
+
+/// The least number of which something is true, that is true of all greater ones too.
+fn least(is_true: impl Fn(i64) -> bool) -> Option<i64> {
+    let (mut start, mut end) = (i128::from(i64::MIN), i128::from(i64::MAX) + 1);
+    while start < end {
+        let middle = (start + end) >> 1;
+        match i64::try_from(middle).is_ok_and(&is_true) {
+            true => end = middle,
+            false => start = middle + 1,
+        }
+    }
+    i64::try_from(start).ok()
 }
 
 /// Puts the bits of floats in the place of decimal numbers with so many digits behind the point.

@@ -9,7 +9,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use timestrata_format::{KeyRange, LeadKey, Zone};
 
-use super::cold::{ChosenRows, Decoding, LONG_BLOCK_ROWS};
+use super::cold::{ChosenRows, DecodedAs, Decoding, LONG_BLOCK_ROWS};
 use super::reader::{Content, RunReader};
 use crate::key::KeyView;
 use crate::scan::{PartsOfBlock, RowOrder, Share, ViewedColumns, views};
@@ -71,10 +71,18 @@ impl RunReader {
         })
     }
 
+    /// Whether some rows of a block can be read without the others.
+    pub(super) fn is_divisible(&self, block: usize) -> bool {
+        self.opened().is_ok_and(|opened| {
+            let is_cold = matches!(opened.content, Content::Cold(_));
+            is_cold && opened.evolution.is_none() && block < opened.zones.len()
+        })
+    }
+
     /// Which rows of a block are read, as they are stored.
     pub(super) fn rows_of(&self, block: usize, zone: &Zone, order: RowOrder) -> Range<usize> {
         match order {
-            RowOrder::Any(share) if self.is_long(block) => share.of_rows(zone.rows as usize),
+            RowOrder::Any(share) if self.is_divisible(block) => share.of_rows(zone.rows as usize),
             RowOrder::Any(_) | RowOrder::ByKey => 0..zone.rows as usize,
         }
     }
@@ -139,15 +147,11 @@ impl RunReader {
         let places = wanted.columns.iter().map(|column| columns.binary_search(column).ok());
         let schema = self.stream().stored_schema().project(&wanted.columns);
         let (Some(places), Ok(schema)) = (places.collect(), schema) else { return Ok(None) };
-        let text_views = !wanted.views.is_empty();
-        let by_dictionary = wanted.columns.iter().enumerate();
-        let by_dictionary: Vec<usize> = by_dictionary
-            .filter_map(|(place, column)| wanted.takes_dictionary(place).then_some(*column))
-            .collect();
+        let (text_views, codes) = (!wanted.views.is_empty(), wanted.coded());
         let begin = || {
             let (of_block, chosen) = ((block, rows.len()), ChosenRows::stretch(&rows, all));
-            let decoding = cold.decoding(of_block, PART_ROWS, &columns, text_views, chosen)?;
-            Ok(decoding.keeping_dictionaries(&columns, &by_dictionary))
+            let decoded_as = DecodedAs::coded(text_views, &codes);
+            cold.decoding(of_block, PART_ROWS, &columns, decoded_as, chosen)
         };
         let lead = self.stream().lead_column();
         Ok(Some(Box::new(BlockParts {

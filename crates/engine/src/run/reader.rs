@@ -16,7 +16,7 @@ use timestrata_io::{Bytes, Io, OpenMode};
 use super::cache::BlockCache;
 use super::check_column_types;
 use super::checked::{CheckedFile, check_tail};
-use super::cold::{self, ColdFile};
+use super::cold::{self, ColdFile, DecodedAs};
 use super::evolve::Evolution;
 use super::hot::{self, HotFile};
 use super::parts::missing;
@@ -72,14 +72,14 @@ impl Content {
         &self,
         (block, zone): (usize, &Zone),
         columns: &[usize],
-        text_views: bool,
+        wanted: DecodedAs<'_>,
         (order, rows): (RowOrder, &Range<usize>),
     ) -> Result<Vec<ArrayRef>> {
         match self {
             Self::Hot(hot) => hot.read(block, zone, columns),
             Self::Cold(cold) => match order {
-                RowOrder::ByKey => cold.read_in_order(block, zone, columns, text_views),
-                RowOrder::Any(_) => cold.read_piece((block, zone), columns, text_views, rows),
+                RowOrder::ByKey => cold.read_in_order(block, zone, columns, wanted.has_views()),
+                RowOrder::Any(_) => cold.read_piece((block, zone), columns, wanted, rows),
             },
         }
     }
@@ -249,17 +249,16 @@ impl RunReader {
     fn read_as(
         &self,
         block: usize,
-        columns: &[usize],
-        views: &[bool],
+        wanted: &ViewedColumns,
         order: RowOrder,
     ) -> Result<RecordBatch> {
-        let opened = self.opened()?;
+        let (opened, columns) = (self.opened()?, &wanted.columns);
         let unknown = columns.iter().find(|c| **c >= self.stream.stored_schema().fields().len());
         let (Some(zone), None) = (opened.zones.get(block), unknown) else {
             let message = format!("a run has no block {block} with columns {columns:?}");
             return Err(Error::new(ErrorKind::InvalidArgument, message).at(&self.path));
         };
-        let read = || self.read_block(opened, (block, zone), columns, views, order);
+        let read = || self.read_block(opened, (block, zone), wanted, order);
         self.of_block(opened, (block, zone), read)
     }
 
@@ -305,21 +304,24 @@ impl RunReader {
         &self,
         opened: &Opened,
         (block, zone): (usize, &Zone),
-        columns: &[usize],
-        views: &[bool],
+        wanted: &ViewedColumns,
         order: RowOrder,
     ) -> Result<RecordBatch> {
         let rows = self.rows_of(block, zone, order);
-        let read = |columns: &[usize], text_views| {
-            opened.content.read((block, zone), columns, text_views, (order, &rows))
+        let read = |columns: &[usize], wanted: DecodedAs<'_>| {
+            opened.content.read((block, zone), columns, wanted, (order, &rows))
         };
+        let ViewedColumns { columns, views, .. } = wanted;
         let arrays = match &opened.evolution {
-            None => read(columns, !views.is_empty())?,
-            Some(evolution) => {
-                evolution.read(zone.rows as usize, columns, |columns| read(columns, false))?
+            None => {
+                let (text_views, codes) = (!views.is_empty(), wanted.coded());
+                read(columns, DecodedAs::coded(text_views, &codes))?
             }
+            Some(evolution) => evolution
+                .read(zone.rows as usize, columns, |columns| read(columns, DecodedAs::PLAIN))?,
         };
-        let is_by_key = order == RowOrder::ByKey || !opened.content.has_places();
+        let is_whole = rows.len() == zone.rows as usize;
+        let is_by_key = order == RowOrder::ByKey || is_whole && !opened.content.has_places();
         let leads = columns.iter().zip(&arrays);
         for (_, lead) in leads.filter(|(column, _)| **column == self.stream.lead_column()) {
             match is_by_key {
@@ -349,6 +351,7 @@ impl RunReader {
             true => (projected, arrays),
             false => views::viewed(projected.fields(), &arrays, views),
         };
+        let projected = views::with_dictionaries(&projected, &arrays);
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(projected, arrays, &options).map_err(|error| {
             let message = format!("block {block} of a run does not fit its stream: {error}");
@@ -418,7 +421,7 @@ impl Source for RunReader {
     }
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
-        self.read_as(block, columns, &[], RowOrder::ByKey)
+        self.read_as(block, &ViewedColumns::plain(columns.to_vec()), RowOrder::ByKey)
     }
 
     fn read_viewed(
@@ -430,7 +433,7 @@ impl Source for RunReader {
     ) -> Result<RecordBatch> {
         match keys.filter(|keys| self.has_few_within(block, keys)) {
             Some(keys) => self.within(block, wanted, &keys, order),
-            None => self.read_as(block, &wanted.columns, &wanted.views, order),
+            None => self.read_as(block, wanted, order),
         }
     }
 
@@ -438,8 +441,12 @@ impl Source for RunReader {
         self.has_few_within(block, keys)
     }
 
-    fn is_shared(&self, block: usize) -> bool {
+    fn is_long(&self, block: usize) -> bool {
         self.is_long(block)
+    }
+
+    fn is_divisible(&self, block: usize) -> bool {
+        self.is_divisible(block)
     }
 
     fn read_parts(

@@ -3,6 +3,7 @@
 mod damage;
 mod parts;
 mod pruning;
+mod ranges;
 mod selected;
 mod types;
 

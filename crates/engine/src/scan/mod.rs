@@ -15,6 +15,7 @@ mod cursor;
 mod lead;
 mod measure;
 mod merge;
+mod number_range;
 mod pair;
 mod plan;
 mod point;
@@ -44,6 +45,7 @@ use timestrata_format::KeyRange;
 use crate::damage::LeftOut;
 use crate::{MissingRange, Result, RunningQuery};
 pub(crate) use merge::merge_sources;
+pub use number_range::NumberRange;
 pub use prune::PruneFilter;
 pub(crate) use prune::SoughtWord;
 pub use row_filter::{ColumnBounds, RowFilter, ScanFilter};
@@ -164,7 +166,7 @@ const SHARED_PIECE_ROWS: usize = 8_192;
 pub(crate) enum RowOrder {
     /// In the order of the key.
     ByKey,
-    /// As they lie; of a block that [may be shared](Source::is_shared) those of a share.
+    /// As they lie; of a block that [may be shared](Source::is_divisible) those of a share.
     Any(Share),
 }
 

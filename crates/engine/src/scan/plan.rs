@@ -202,7 +202,7 @@ impl ScanPlan {
 
     /// The leading keys of a block, in their order, where these are best read before other columns.
     pub(super) fn keys_alone(&self, source: &dyn Source, block: usize) -> Result<Option<ArrayRef>> {
-        if self.filter.is_some() || !source.is_shared(block) {
+        if self.filter.is_some() || !source.is_long(block) {
             return Ok(None);
         }
         let wanted = ViewedColumns::plain(vec![self.stream.lead_column()]);

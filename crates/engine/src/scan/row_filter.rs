@@ -23,7 +23,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::filter::{FilterBuilder, FilterPredicate, prep_null_mask_filter};
 
 use super::plan::unfit;
-use super::{RowOrder, Source, views};
+use super::{NumberRange, RowOrder, Source, views};
 use crate::{Error, ErrorKind, Result, RunningQuery, Stream};
 
 /// Says which rows a scan gives.
@@ -78,6 +78,12 @@ pub trait RowFilter: fmt::Debug + Send + Sync {
     /// What is asked of single columns: filters that each look at one column, and let through every row that passes. They
     /// are shown the values of a column that has few different ones, each once, in place of its rows.
     fn of_single_columns(&self) -> &[ScanFilter] {
+        &[]
+    }
+
+    /// For each of [`RowFilter::columns`] the numbers of which a row has one if it passes, and only then; a null is none.
+    /// Empty where that isn't all that is asked. Files tell it without making columns of what they store.
+    fn number_ranges(&self) -> &[NumberRange] {
         &[]
     }
 
@@ -168,7 +174,7 @@ impl Eq for ScanFilter {}
 pub(crate) struct ViewedColumns {
     pub(crate) columns: Vec<usize>,
     pub(crate) views: Vec<bool>,
-    /// Of those that are views which may be dictionaries as well, in parts of blocks that are stored by these;
+    /// Of those that are views which may be dictionaries as well, of rows as they lie that are stored by these;
     /// empty: none.
     pub(crate) by_dictionary: Vec<bool>,
 }
@@ -191,6 +197,12 @@ impl ViewedColumns {
         let viewed = self.columns.iter().zip(&self.views);
         let each: Vec<bool> = viewed.map(|(column, view)| *view && of.contains(column)).collect();
         self.by_dictionary = if each.contains(&true) { each } else { Vec::new() };
+    }
+
+    /// The columns that may be dictionaries.
+    pub(crate) fn coded(&self) -> Vec<usize> {
+        let each = self.columns.iter().zip(&self.by_dictionary);
+        each.filter_map(|(column, is_coded)| is_coded.then_some(*column)).collect()
     }
 
     pub(crate) fn takes_dictionary(&self, place: usize) -> bool {
@@ -340,6 +352,12 @@ impl PlannedFilter {
     /// What is asked of single columns.
     pub(crate) fn of_single_columns(&self) -> &[ColumnFilter] {
         &self.of_single_columns
+    }
+
+    /// The range of each of the columns that the filter looks at, where that is all that it asks.
+    pub(crate) fn number_ranges(&self) -> Option<&[NumberRange]> {
+        let ranges = self.filter.0.number_ranges();
+        (ranges.len() == self.looked_at.columns.len()).then_some(ranges)
     }
 
     /// Which rows pass, by the columns that the filter looks at: without nulls.

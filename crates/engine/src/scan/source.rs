@@ -97,7 +97,11 @@ pub(crate) trait Source: Send + Sync + Debug {
         if wanted.views.is_empty() { Ok(read) } else { views::of_batch(&read, &wanted.views) }
     }
     /// Whether a block has so many rows that readers in any order share it: each reads its rows alone.
-    fn is_shared(&self, _block: usize) -> bool {
+    fn is_long(&self, _block: usize) -> bool {
+        false
+    }
+    /// Whether readers in any order may share a block, however many rows it has: each reads its rows alone.
+    fn is_divisible(&self, _block: usize) -> bool {
         false
     }
     /// As [`Source::read_viewed`] in any order, part by part and for once: nothing of it is kept. `None` where it is

@@ -20,6 +20,9 @@ use crate::Result;
 /// Rows of a piece of a long block, about: few enough to stay in the processor's caches while they are gone through.
 const PIECE_ROWS: usize = 131_072;
 
+/// With so many blocks a reader, one block more or less makes no great difference.
+const BLOCKS_A_READER: u64 = 8;
+
 /// Some sources, block by block.
 pub(super) struct Unordered {
     /// Of sources of which only some keys are seen: those of each block are held against what is told of it.
@@ -89,8 +92,7 @@ impl Unordered {
         let block = self.block + skipped;
         let zone = blocks[block];
         self.block = block + 1;
-        // What is missing of a block is told by one reader, for all of it.
-        let is_shared = !self.plan.leaves_out() && source.is_shared(block);
+        let is_shared = self.is_shared(source.as_ref(), block, zone.rows);
         if !is_shared && !self.shares.is_next_ours(zone.rows) {
             return Ok(true);
         }
@@ -118,6 +120,17 @@ impl Unordered {
             Err(error) => plan.leave_out(error)?,
         }
         Ok(true)
+    }
+
+    /// Whether each reader takes its share of the rows of a block. All readers come to the same.
+    fn is_shared(&self, source: &dyn Source, block: usize, rows: u32) -> bool {
+        // What is missing of a block is told by one reader, for all of it.
+        if self.plan.leaves_out() {
+            return false;
+        }
+        // Who looks for rows decodes and keeps all of a short block, and each reader would.
+        let is_even = self.plan.has_filter() || self.shares.are_even(rows, self.rows);
+        source.is_long(block) || !is_even && source.is_divisible(block)
     }
 
     /// Reads more of the block that is read part by part; always true.
@@ -216,6 +229,12 @@ struct Shares {
 impl Shares {
     fn new(share: Share) -> Self {
         Self { ours: share.part, rows: vec![0; share.parts.max(1)] }
+    }
+
+    /// Whether readers of so many rows get about as many each, though blocks of these rows are dealt out as they are.
+    fn are_even(&self, block_rows: u32, rows: u64) -> bool {
+        let readers = self.rows.len() as u64;
+        readers == 1 || rows / readers > u64::from(block_rows).saturating_mul(BLOCKS_A_READER)
     }
 
     /// Which of the rows of a block are ours that all readers share.

@@ -220,8 +220,12 @@ impl Source for RunHandle {
         self.noting(self.reader.read_viewed(block, wanted, keys, order))
     }
 
-    fn is_shared(&self, block: usize) -> bool {
-        self.reader.is_shared(block)
+    fn is_long(&self, block: usize) -> bool {
+        self.reader.is_long(block)
+    }
+
+    fn is_divisible(&self, block: usize) -> bool {
+        self.reader.is_divisible(block)
     }
 
     fn leaves_out_other_keys(&self, block: usize, keys: &KeyRange) -> bool {

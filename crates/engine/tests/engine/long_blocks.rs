@@ -220,3 +220,29 @@ fn a_long_block_that_the_disk_has_no_room_for_costs_no_row() {
     store.compact(Some(id)).unwrap();
     assert!(all() == twice);
 }
+
+#[test]
+fn few_blocks_are_shared_so_that_readers_get_as_many_rows_each() {
+    let settings = Settings { run_batch_rows: 100_000, ..by_hand(PLENTY) };
+    let store = Store::memory(settings).unwrap();
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("time", DataType::Int64, false),
+        Field::new("host", DataType::Utf8, true),
+        Field::new("row", DataType::Int64, true),
+    ]));
+    let spec = StreamSpec { run_format: RunFormat::Cold, ..StreamSpec::new("loads", schema) };
+    let id = store.create_stream(spec).unwrap();
+    store.commit(Changes::new().insert(id, rows()), Durability::Written).unwrap();
+    store.compact(Some(id)).unwrap();
+    let spec = ScanSpec { columns: Some(vec![2]), ..ScanSpec::default() };
+    // Of three blocks, which two readers can't deal out evenly; at first and then from the cache.
+    for _ in 0..2 {
+        let (numbers, counts) = shared(&store, id, &spec, 2);
+        assert_eq!(numbers, (0..HOSTS * STEPS).collect::<Vec<_>>());
+        assert!(counts[0].abs_diff(counts[1]) <= 3 * 8_192, "{counts:?}");
+    }
+    // What is damaged is told of a block by one reader: there each has its own.
+    let (numbers, counts) = shared(&store, id, &ScanSpec { skip_damaged: true, ..spec }, 2);
+    assert_eq!(numbers.len(), (HOSTS * STEPS) as usize);
+    assert!(counts[0].abs_diff(counts[1]) > 3 * 8_192, "{counts:?}");
+}

@@ -25,10 +25,11 @@ use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, replace_children_if_necessary};
-use timestrata_engine::{ColumnBounds, RowFilter, ScanFilter};
+use timestrata_engine::{ColumnBounds, NumberRange, RowFilter, ScanFilter};
 
 use super::compare::compared;
 use super::filter_projections::projection_of;
+use super::number_ranges::number_ranges;
 use super::scan::StreamScan;
 use crate::error::from_datafusion;
 
@@ -161,6 +162,8 @@ pub(super) struct ScanCondition {
     pruning: Option<Arc<PruningPredicate>>,
     /// What it asks of single columns of text.
     of_texts: Vec<ScanFilter>,
+    /// The range of numbers that it asks of each column, where that is all.
+    number_ranges: Vec<NumberRange>,
     /// The same as it stands in the plan.
     text: String,
 }
@@ -222,6 +225,7 @@ impl ScanCondition {
             columns: columns.ok_or_else(|| internal_datafusion_err!("a scan lacks a column"))?,
             schema,
             pruning: pruning.build(Arc::clone(&predicate)),
+            number_ranges: number_ranges(&predicate, shown.len()),
             predicate: predicate.transform_up(compared).data()?,
             of_texts,
             text,
@@ -261,6 +265,10 @@ impl RowFilter for Shown {
 
     fn of_single_columns(&self) -> &[ScanFilter] {
         &self.0.of_texts
+    }
+
+    fn number_ranges(&self) -> &[NumberRange] {
+        &self.0.number_ranges
     }
 
     fn may_pass(&self, pages: &[ColumnBounds]) -> timestrata_engine::Result<Option<BooleanArray>> {

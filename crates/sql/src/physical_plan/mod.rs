@@ -10,6 +10,7 @@ mod forget_order;
 mod gap_fill;
 mod latest_on;
 mod measure;
+mod number_ranges;
 mod numbered;
 mod operator;
 mod pieces;

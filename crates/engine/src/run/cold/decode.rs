@@ -30,6 +30,43 @@ use super::mask::RowMask;
 use crate::scan::views;
 use crate::{Error, Result};
 
+/// What columns are decoded as.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::run) struct DecodedAs<'a> {
+    /// Text as views.
+    text_views: bool,
+    /// Columns of text that may be codes and a dictionary instead, where they are stored so.
+    codes: &'a [usize],
+    /// Decimal numbers as these, and not as floats.
+    keeps_decimals: bool,
+}
+
+impl<'a> DecodedAs<'a> {
+    /// Text and numbers as the stream has them.
+    pub(in crate::run) const PLAIN: Self =
+        Self { text_views: false, codes: &[], keeps_decimals: false };
+    /// Numbers as they are stored.
+    pub(super) const STORED: Self = Self { keeps_decimals: true, ..Self::PLAIN };
+
+    /// Text as views, if so wished.
+    pub(in crate::run) fn viewed(text_views: bool) -> Self {
+        Self { text_views, ..Self::PLAIN }
+    }
+
+    /// Text as views, if so wished, and of some columns as codes.
+    pub(in crate::run) fn coded(text_views: bool, codes: &'a [usize]) -> Self {
+        Self { text_views, codes, ..Self::PLAIN }
+    }
+
+    pub(in crate::run) fn has_views(self) -> bool {
+        self.text_views
+    }
+
+    pub(super) fn may_be_codes(self, column: usize) -> bool {
+        self.codes.contains(&column)
+    }
+}
+
 /// Which rows of a block are decoded.
 pub(in crate::run) enum ChosenRows {
     All,
@@ -167,13 +204,12 @@ impl ColdFile {
         &self,
         (block, rows): (usize, usize),
         columns: &[usize],
-        text_views: bool,
+        wanted: DecodedAs<'_>,
         chosen: ChosenRows,
         order: Option<&UInt32Array>,
     ) -> Result<RecordBatch> {
         let rows_a_part = if matches!(chosen, ChosenRows::Masked(..)) { PART_ROWS } else { rows };
-        let mut decoding =
-            self.decoding((block, rows), rows_a_part, columns, text_views, chosen)?;
+        let mut decoding = self.decoding((block, rows), rows_a_part, columns, wanted, chosen)?;
         decoding.order = order.cloned();
         let (path, start) = (decoding.path.clone(), decoding.start);
         let mut parts = decoding.by_ref().collect::<Result<Vec<_>>>()?;
@@ -211,11 +247,11 @@ impl ColdFile {
         (block, rows): (usize, usize),
         rows_a_part: usize,
         columns: &[usize],
-        text_views: bool,
+        wanted: DecodedAs<'_>,
         chosen: ChosenRows,
     ) -> Result<Decoding> {
         let selection = chosen.selection();
-        let reading = self.reading(block, columns, text_views)?;
+        let reading = self.reading(block, columns, wanted.text_views)?;
         let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.metadata.file_metadata().schema_descr();
         // With its page index a block's pages are left out that nothing is wanted of.
@@ -239,17 +275,21 @@ impl ColdFile {
         let part_rows = (rows, rows_a_part.min(rows));
         let path = self.file.path();
         let begin = || {
-            let begun = self.block_reader(reading, &read, (block, columns), chosen, part_rows);
+            let (of_file, columns) = ((reading, &read), (block, columns));
+            let keeps_decimals = wanted.keeps_decimals;
+            let begun = self.block_reader(of_file, columns, keeps_decimals, chosen, part_rows);
             begun.map_err(|error| undecodable(path, start, error))
         };
         let (reader, schema) = guarded(path, begin)?;
-        let is_viewed = columns.iter().map(|column| text_views && self.is_viewed(*column));
-        let is_float = columns.iter().map(|column| self.decimal_digits(*column).is_some());
+        let is_viewed = columns.iter().map(|column| wanted.text_views && self.is_viewed(*column));
+        let is_float = columns
+            .iter()
+            .map(|column| !wanted.keeps_decimals && self.decimal_digits(*column).is_some());
         Ok(Decoding {
             reader,
             schema,
             is_viewed: is_viewed.collect(),
-            is_by_dictionary: Vec::new(),
+            is_coded: columns.iter().map(|column| wanted.may_be_codes(*column)).collect(),
             is_float: is_float.collect(),
             dictionaries: vec![None; columns.len()],
             order: None,
@@ -263,9 +303,9 @@ impl ColdFile {
     /// What decodes columns of a block, and their types.
     fn block_reader(
         &self,
-        reading: &DecodedTypes,
-        read: &BlockColumns,
+        (reading, read): (&DecodedTypes, &BlockColumns),
         (block, columns): (usize, &[usize]),
+        keeps_decimals: bool,
         chosen: ChosenRows,
         (rows, rows_a_part): (usize, usize),
     ) -> std::result::Result<(BlockReader, SchemaRef), DecodeFailure> {
@@ -274,7 +314,8 @@ impl ColdFile {
         let mut flat = Vec::new();
         let mut others = (Vec::new(), Vec::new());
         for (place, (column, field)) in columns.iter().zip(&mut fields).enumerate() {
-            match self.flat_column(block, *column, field.data_type(), read)? {
+            let digits = self.decimal_digits(*column).filter(|_| !keeps_decimals);
+            match self.flat_column((block, *column), field.data_type(), digits, read)? {
                 Some(column) => {
                     let data_type = column.data_type();
                     if field.data_type() != &data_type {
@@ -311,9 +352,9 @@ impl ColdFile {
     /// The column where it is flat.
     fn flat_column(
         &self,
-        block: usize,
-        column: usize,
+        (block, column): (usize, usize),
         data_type: &DataType,
+        digits: Option<u32>,
         read: &BlockColumns,
     ) -> std::result::Result<Option<FlatColumn>, ParquetError> {
         let Some(leaf) = self.only_leaf(column) else { return Ok(None) };
@@ -323,7 +364,6 @@ impl ColdFile {
             let rows = usize::try_from(group.num_rows()).ok()?;
             Some((group.columns().get(leaf)?, rows))
         });
-        let digits = self.decimal_digits(column);
         chunk.map_or(Ok(None), |chunk| {
             FlatColumn::new(chunk, data_type, digits, || read.pages(leaf))
         })
@@ -350,8 +390,8 @@ pub(in crate::run) struct Decoding {
     schema: SchemaRef,
     /// Which of them are wanted as views,
     is_viewed: Vec<bool>,
-    /// which of them by dictionaries, as they are,
-    is_by_dictionary: Vec<bool>,
+    /// which of them as codes, where they are stored so,
+    is_coded: Vec<bool>,
     /// and which are floats, even where the file has decimal numbers.
     is_float: Vec<bool>,
     /// The order that rows are given in, if it is another one: of all that are given.
@@ -366,17 +406,6 @@ pub(in crate::run) struct Decoding {
 }
 
 impl Decoding {
-    /// The same; of some of its `columns` dictionaries are given, where they are stored by these.
-    pub(in crate::run) fn keeping_dictionaries(
-        mut self,
-        columns: &[usize],
-        by_dictionary: &[usize],
-    ) -> Self {
-        let each = columns.iter().map(|column| by_dictionary.contains(column));
-        self.is_by_dictionary = each.collect();
-        self
-    }
-
     /// The next rows; `None` once all have come.
     fn next_part(
         &mut self,
@@ -411,7 +440,7 @@ impl Decoding {
             let is = |flags: &[bool]| flags.get(index).copied().unwrap_or(false);
             let found = std::mem::replace(column, new_empty_array(&DataType::Null));
             *column = match (field.data_type(), self.dictionaries.get_mut(index)) {
-                (DataType::Dictionary(_, _), _) if is(&self.is_by_dictionary) => found,
+                (DataType::Dictionary(_, _), _) if is(&self.is_coded) => found,
                 (DataType::Dictionary(_, _), Some(dictionary)) if is(&self.is_viewed) => {
                     dictionary::viewed(&found, dictionary)?
                 }

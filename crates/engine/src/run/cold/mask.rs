@@ -75,7 +75,12 @@ impl RowMask {
 
     /// Those of which a bit is set among those of all rows of the block.
     pub(super) fn and(&self, all: &BooleanBuffer) -> Self {
-        Self::new(self.first, &self.bits & &all.slice(self.first, self.bits.len()))
+        self.and_of_stretch(&all.slice(self.first, self.bits.len()))
+    }
+
+    /// Those of which a bit is set among those of the rows of the stretch.
+    pub(super) fn and_of_stretch(&self, bits: &BooleanBuffer) -> Self {
+        Self::new(self.first, &self.bits & bits)
     }
 }
 

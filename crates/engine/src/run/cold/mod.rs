@@ -7,10 +7,12 @@ mod block;
 mod columns;
 mod decode;
 mod flat;
+mod kept;
 mod mask;
 mod pages;
 mod passing;
 mod pruning;
+mod ranges;
 
 use std::ops::Range;
 use std::path::Path;
@@ -33,7 +35,7 @@ use parquet::file::metadata::{
 use timestrata_format::{RunId, RunLayout, WordFilters};
 
 use self::decode::DecodedTypes;
-pub(super) use self::decode::{ChosenRows, Decoding};
+pub(super) use self::decode::{ChosenRows, DecodedAs, Decoding};
 use self::mask::RowMask;
 use super::cache::{BlockCache, Form, KeptRows};
 use super::checked::{CheckedFile, byte_range, guarded};
@@ -41,7 +43,7 @@ use super::series::{self, PLACE_COLUMN};
 use super::tail::{self, Zone};
 use super::word_filter::BlockWords;
 use super::{LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
-use crate::scan::ViewedColumns;
+use crate::scan::views;
 use crate::{Error, Result, Stream};
 
 /// Rows are few where they are no more than one in so many: to decode all and keep them costs more.
@@ -302,7 +304,7 @@ impl ColdFile {
         let rows = (block, zone.rows as usize);
         let places = self.places_of(
             block,
-            self.decode_rows(rows, &[column], false, ChosenRows::All, None)?.column(0),
+            self.decode_rows(rows, &[column], DecodedAs::PLAIN, ChosenRows::All, None)?.column(0),
         )?;
         let of_block = KeptRows::all(self.run, block);
         self.cache.insert(of_block, column, Form::ByKey, Arc::new(places.clone()));
@@ -331,7 +333,8 @@ impl ColdFile {
         columns: &[usize],
         text_views: bool,
     ) -> Result<Vec<ArrayRef>> {
-        self.read_piece((block, zone), columns, text_views, &(0..zone.rows as usize))
+        let wanted = DecodedAs::viewed(text_views);
+        self.read_piece((block, zone), columns, wanted, &(0..zone.rows as usize))
     }
 
     /// The same of rows that follow each other, as they are stored.
@@ -339,24 +342,27 @@ impl ColdFile {
         &self,
         (block, zone): (usize, &Zone),
         columns: &[usize],
-        text_views: bool,
+        wanted: DecodedAs<'_>,
         rows: &Range<usize>,
     ) -> Result<Vec<ArrayRef>> {
+        let text_views = wanted.has_views();
         if rows.is_empty() {
             return Ok(self.read_none(columns, text_views));
         }
-        let kept = match rows.len() == zone.rows as usize {
-            true => KeptRows::all(self.run, block),
-            false => KeptRows::from(self.run, block, rows.start),
-        };
-        let (found, missing) = self.cached(kept, rows.len(), columns, text_views);
+        let all = zone.rows as usize;
+        let (found, missing) = self.cached((block, all), rows, columns, wanted);
         if missing.is_empty() {
             return self.joined(block, columns, found, &missing, &[]);
         }
-        let chosen = ChosenRows::stretch(rows, zone.rows as usize);
-        let decoded = self.decode_rows((block, rows.len()), &missing, text_views, chosen, None)?;
+        let chosen = ChosenRows::stretch(rows, all);
+        let decoded = self.decode_rows((block, rows.len()), &missing, wanted, chosen, None)?;
+        let kept = KeptRows::of(self.run, block, rows, all);
         for (column, array) in missing.iter().zip(decoded.columns()) {
-            self.cache.insert(kept, *column, self.form(*column, text_views), array.clone());
+            let form = match views::is_dictionary(array.data_type()) {
+                true => Form::Codes,
+                false => self.form(*column, text_views),
+            };
+            self.cache.insert(kept, *column, form, array.clone());
         }
         self.joined(block, columns, found, &missing, decoded.columns())
     }
@@ -387,8 +393,8 @@ impl ColdFile {
             let whole = self.read_stored(block, zone, columns, text_views)?;
             return chosen(&whole);
         }
-        let kept = KeptRows::all(self.run, block);
-        let (mut found, missing) = self.cached(kept, all, columns, text_views);
+        let as_wanted = DecodedAs::viewed(text_views);
+        let (mut found, missing) = self.cached((block, all), &(0..all), columns, as_wanted);
         for column in found.iter_mut().flatten() {
             let chosen = chosen(std::slice::from_ref(column))?;
             *column = chosen.into_iter().next().unwrap_or_else(|| Arc::clone(column));
@@ -404,7 +410,7 @@ impl ColdFile {
                 (rows, ChosenRows::Stretches(selection, of_stretches))
             }
         };
-        let decoded = self.decode_rows((block, rows), &missing, text_views, wanted, order)?;
+        let decoded = self.decode_rows((block, rows), &missing, as_wanted, wanted, order)?;
         self.joined(block, columns, found, &missing, decoded.columns())
     }
 
@@ -428,68 +434,17 @@ impl ColdFile {
         text_views: bool,
     ) -> Result<RecordBatch> {
         let rows = (block, zone.rows as usize);
+        let wanted = DecodedAs::viewed(text_views);
         if !self.has_places {
-            return self.decode_rows(rows, columns, text_views, ChosenRows::All, None);
+            return self.decode_rows(rows, columns, wanted, ChosenRows::All, None);
         }
         let places = self.schema.fields().len();
         let with_places: Vec<usize> = columns.iter().copied().chain([places]).collect();
-        let mut stored = self.decode_rows(rows, &with_places, text_views, ChosenRows::All, None)?;
+        let mut stored = self.decode_rows(rows, &with_places, wanted, ChosenRows::All, None)?;
         let places = self.places_of(block, &stored.remove_column(columns.len()))?;
         let columns = self.in_order(stored.columns(), &places)?;
         RecordBatch::try_new(stored.schema(), columns)
             .map_err(|error| self.file.bad(0, error.to_string()))
-    }
-
-    /// Whether the cache has room for so many rows of these columns, or some of a block already.
-    pub(super) fn is_cached(
-        &self,
-        (block, zone): (usize, &Zone),
-        wanted: &ViewedColumns,
-        rows: u64,
-    ) -> bool {
-        let width = |column: &usize| {
-            let width = self.schema.fields().get(*column).map(|field| field.data_type());
-            width.and_then(DataType::primitive_width).unwrap_or(size_of::<u128>()) as u64
-        };
-        let bytes = rows.saturating_mul(wanted.columns.iter().map(width).sum());
-        if zone.rows > LONG_BLOCK_ROWS {
-            // Codes of a part are as good as what would be kept.
-            return wanted.by_dictionary.is_empty() && bytes <= self.cache.bytes_max();
-        }
-        let (kept, text_views) = (KeptRows::all(self.run, block), !wanted.views.is_empty());
-        let cached = || self.cached(kept, zone.rows as usize, &wanted.columns, text_views).0;
-        // Of twice as many it has every second column again.
-        bytes / 2 <= self.cache.bytes_max() || cached().iter().any(Option::is_some)
-    }
-
-    fn form(&self, column: usize, text_views: bool) -> Form {
-        match text_views && self.is_viewed(column) {
-            true => Form::Views,
-            false => Form::Stored,
-        }
-    }
-
-    /// What the cache has of so many rows of these columns; and the others, in ascending order.
-    fn cached(
-        &self,
-        kept: KeptRows,
-        rows: usize,
-        columns: &[usize],
-        text_views: bool,
-    ) -> (Vec<Option<ArrayRef>>, Vec<usize>) {
-        let cached = |column: &usize| {
-            let kept = self.cache.get(kept, *column, self.form(*column, text_views));
-            kept.filter(|kept| kept.len() == rows)
-        };
-        let found: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
-        let mut missing: Vec<usize> = columns
-            .iter()
-            .zip(&found)
-            .filter_map(|(column, array)| array.is_none().then_some(*column))
-            .collect();
-        missing.sort_unstable();
-        missing.dedup();
-        (found, missing)
     }
 
     /// The columns that were found, and those that were missing and have been decoded.

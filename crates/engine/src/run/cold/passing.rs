@@ -46,17 +46,21 @@ impl ColdFile {
             None => pages,
             Some(keys) => Some(self.with_keys((block, zone), &keys, pages)?),
         };
+        if pages.as_ref().is_some_and(|rows| rows.count() == 0) {
+            return filter.no_rows();
+        }
+        if let Some(stored) = self.in_ranges((block, zone), filter, pages.as_ref())? {
+            return self.others_of((block, zone), filter, order, &stored, &[]);
+        }
         let looked_at = match &pages {
             None => self.read_stored(block, zone, &wanted.columns, as_views)?,
-            Some(rows) if rows.count() == 0 => return filter.no_rows(),
             Some(rows) => {
                 self.read_stored_selected(block, zone, &wanted.columns, as_views, rows, None)?
             }
         };
         let shown = shown(looked_at, pages.as_ref().map_or(zone.rows as usize, RowMask::count))?;
         let passes = filter.passes(&shown)?;
-        let rows = passes.true_count();
-        if rows == 0 {
+        if passes.true_count() == 0 {
             return filter.no_rows();
         }
         let looked_at = match filter.gives_looked_at() {
@@ -67,22 +71,38 @@ impl ColdFile {
             None => RowMask::new(0, passes.values().clone()),
             Some(pages) => pages.within(&passes),
         };
+        self.others_of((block, zone), filter, order, &stored, &looked_at)
+    }
+
+    /// The columns of a filter's reading, of the rows that have passed it as they are stored; those that were looked at are
+    /// there, if they are given.
+    fn others_of(
+        &self,
+        (block, zone): (usize, &Zone),
+        filter: &PlannedFilter,
+        order: RowOrder,
+        stored: &RowMask,
+        looked_at: &[ArrayRef],
+    ) -> Result<RecordBatch> {
+        let rows = stored.count();
+        if rows == 0 {
+            return filter.no_rows();
+        }
         let order = match order {
             RowOrder::Any(_) => None,
-            RowOrder::ByKey => self.order(block, zone, &stored)?,
+            RowOrder::ByKey => self.order(block, zone, stored)?,
         };
         let (wanted, in_order) = (&filter.others, order.as_ref());
         let as_views = !wanted.views.is_empty();
         let wanted = wanted.columns.as_slice();
         let others = match wanted.is_empty() {
             true => Vec::new(),
-            false => self.read_stored_selected(block, zone, wanted, as_views, &stored, in_order)?,
+            false => self.read_stored_selected(block, zone, wanted, as_views, stored, in_order)?,
         };
-        let looked_at = match in_order {
-            Some(order) => self.in_order(&looked_at, order)?,
-            None => looked_at,
-        };
-        filter.joined(&looked_at, &others, rows)
+        match in_order {
+            Some(order) => filter.joined(&self.in_order(looked_at, order)?, &others, rows),
+            None => filter.joined(looked_at, &others, rows),
+        }
     }
 
     /// Rows of a block that have some keys, of those `among` them as they are stored; and how many.

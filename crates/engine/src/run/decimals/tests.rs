@@ -1,5 +1,7 @@
 //! Which floats are decimal numbers, and that they come back.
 
+use std::ops::RangeBounds;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -89,4 +91,39 @@ fn quotients_of_products_are_those_of_a_division() {
             }
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn units_within_bounds_are_those_whose_floats_are(
+        digits in 0_u32..=6,
+        (lo, hi) in (bound(), bound()),
+        near in -3_i64..=3,
+    ) {
+        let (first, last) = units_within(lo, hi, digits);
+        let factor = 10_f64.powi(digits.cast_signed());
+        let at = |bound| match bound {
+            Bound::Included(float) | Bound::Excluded(float) => (float * factor) as i64,
+            Bound::Unbounded => 0,
+        };
+        for number in [at(lo), at(hi), first, last, 0, i64::MIN, i64::MAX] {
+            let number = number.saturating_add(near);
+            let passes = (lo, hi).contains(&(number as f64 / factor));
+            prop_assert_eq!((first..=last).contains(&number), passes, "{}", number);
+        }
+    }
+}
+
+fn bound() -> impl Strategy<Value = Bound<f64>> {
+    let float = prop_oneof![
+        (-2_000_i32..2_000).prop_map(|cents| f64::from(cents) / 100.0),
+        any::<f64>().prop_filter("a number", |float| !float.is_nan()),
+        Just(f64::INFINITY),
+        Just(-0.0),
+    ];
+    (0..3, float).prop_map(|(kind, float)| match kind {
+        0 => Bound::Unbounded,
+        1 => Bound::Included(float),
+        _ => Bound::Excluded(float),
+    })
 }

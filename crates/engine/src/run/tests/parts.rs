@@ -84,12 +84,12 @@ fn only_what_the_cache_has_no_room_for_is_read_in_parts() {
     let meta = place.write(2, RunFormat::Cold, &[rows]);
     let wanted = ViewedColumns::plain(vec![0, 1]);
     let reader = self::reader(&place, &meta, 1 << 20);
-    let parts = |scan_rows| reader.read_parts(0, &wanted, Share::WHOLE, scan_rows).unwrap();
-    // Of 16 bytes a row the cache has room for half of 131,072.
-    assert!(parts(131_072).is_none());
-    assert!(parts(131_074).is_some());
+    let parts = |scan_rows| reader.read_parts(1, &wanted, Share::WHOLE, scan_rows).unwrap();
+    // Of 16 bytes a row the cache has room for 65,536.
+    assert!(parts(65_536).is_none());
+    assert!(parts(131_072).is_some());
     let one = ViewedColumns::plain(vec![1]);
-    reader.read_viewed(0, &one, None, RowOrder::Any(Share::WHOLE)).unwrap();
+    reader.read_viewed(1, &one, None, RowOrder::Any(Share::WHOLE)).unwrap();
     assert!(parts(u64::MAX).is_none(), "it has one of them");
     let rows = series(1_000);
     let (place, meta) = Place::holding(&rows, RunFormat::Hot);
@@ -139,38 +139,79 @@ fn of_shares(parts: usize, read: impl Fn(Share) -> RecordBatch) -> RecordBatch {
 }
 
 #[test]
-fn shares_of_a_long_block_are_together_all_of_its_rows() {
-    let (place, meta) = runs().remove(1);
-    let reader = reader(&place, &meta, 1 << 24);
-    assert_eq!([0, 1].map(|block| reader.is_shared(block)), [true, false]);
-    let rows = reader.blocks().unwrap()[0].rows as usize;
-    for (columns, host) in [(vec![0, 1, 2], "host 042"), (vec![1, 2], "host 089")] {
-        let wanted = ViewedColumns::plain(columns.clone());
-        let whole = reader.read_viewed(0, &wanted, None, RowOrder::Any(Share::WHOLE)).unwrap();
-        assert_eq!(whole.num_rows(), rows);
-        let of_host = OfHost { host, pages_left_out: Arc::default() };
-        let filters = [
-            planned(&place, of_host, &columns, false),
-            planned(&place, NowAndThen, &columns, false),
-        ];
-        let passing =
-            |filter, share| reader.read_passing(0, filter, None, RowOrder::Any(share)).unwrap();
-        let expected = filters.each_ref().map(|filter| passing(filter, Share::WHOLE));
-        assert!(expected.iter().all(|passing| passing.num_rows() > 50));
-        // More of them than there are rows to be dealt out, too.
-        for parts in [1, 2, 3, 7] {
-            let at_once =
-                |share| reader.read_viewed(0, &wanted, None, RowOrder::Any(share)).unwrap();
-            assert_eq!(of_shares(parts, at_once), whole);
-            let part_by_part = |share| {
-                let parts = reader.read_parts(0, &wanted, share, u64::MAX).unwrap().unwrap();
-                let parts = parts.collect::<Result<Vec<_>>>().unwrap();
-                concat_batches(&whole.schema(), &parts).unwrap()
-            };
-            assert_eq!(of_shares(parts, part_by_part), whole);
-            for (filter, expected) in filters.iter().zip(&expected) {
-                assert_eq!(&of_shares(parts, |share| passing(filter, share)), expected);
+fn shares_of_a_block_are_together_all_of_its_rows() {
+    for ((place, meta), is_long) in runs().into_iter().zip([false, true]) {
+        let (kept, once) = (reader(&place, &meta, 1 << 24), reader(&place, &meta, 0));
+        assert_eq!([0, 1].map(|block| kept.is_long(block)), [is_long, false]);
+        let rows = kept.blocks().unwrap()[0].rows as usize;
+        for (columns, host) in [(vec![0, 1, 2], "host 042"), (vec![1, 2], "host 089")] {
+            let wanted = ViewedColumns::plain(columns.clone());
+            let whole = once.read_viewed(0, &wanted, None, RowOrder::Any(Share::WHOLE)).unwrap();
+            assert_eq!(whole.num_rows(), rows);
+            let of_host = OfHost { host, pages_left_out: Arc::default() };
+            let filters = [
+                planned(&place, NowAndThen, &columns, false),
+                planned(&place, of_host, &columns, false),
+            ];
+            let filters = &filters[..1 + usize::from(is_long)];
+            let passing =
+                |filter, share| kept.read_passing(0, filter, None, RowOrder::Any(share)).unwrap();
+            let expected: Vec<RecordBatch> =
+                filters.iter().map(|filter| passing(filter, Share::WHOLE)).collect();
+            assert!(expected.iter().all(|passing| passing.num_rows() > 50));
+            // More of them than there are rows to be dealt out, too.
+            for parts in [1, 2, 3, 7] {
+                // Twice: what is kept of a share is that share.
+                for reader in [&once, &kept, &kept] {
+                    let at_once =
+                        |share| reader.read_viewed(0, &wanted, None, RowOrder::Any(share)).unwrap();
+                    assert_eq!(of_shares(parts, at_once), whole);
+                }
+                let part_by_part = |share| {
+                    let parts = once.read_parts(0, &wanted, share, u64::MAX).unwrap().unwrap();
+                    let parts = parts.collect::<Result<Vec<_>>>().unwrap();
+                    concat_batches(&whole.schema(), &parts).unwrap()
+                };
+                assert_eq!(of_shares(parts, part_by_part), whole);
+                for (filter, expected) in filters.iter().zip(&expected) {
+                    assert_eq!(&of_shares(parts, |share| passing(filter, share)), expected);
+                }
             }
         }
+    }
+}
+
+#[test]
+fn codes_are_kept_as_codes_where_these_are_wanted() {
+    for (place, meta) in runs() {
+        let mut wanted = ViewedColumns {
+            columns: vec![2, 1],
+            views: vec![true, false],
+            by_dictionary: Vec::new(),
+        };
+        wanted.take_dictionaries(&[2]);
+        let plain = ViewedColumns {
+            by_dictionary: Vec::new(),
+            columns: wanted.columns.clone(),
+            views: wanted.views.clone(),
+        };
+        let reader = reader(&place, &meta, 1 << 24);
+        for share in [Share::WHOLE, Share { part: 1, parts: 2 }] {
+            let read = |wanted| reader.read_viewed(0, wanted, None, RowOrder::Any(share)).unwrap();
+            let (first, texts, again) = (read(&wanted), read(&plain), read(&wanted));
+            assert!(first.num_rows() > 0);
+            let code = |batch: &RecordBatch| {
+                batch.column(0).as_any_dictionary().keys().to_data().buffers()[0].as_ptr()
+            };
+            assert_eq!(code(&first), code(&again), "{share:?}");
+            assert_eq!(
+                &cast(first.column(0), texts.column(0).data_type()).unwrap(),
+                texts.column(0)
+            );
+            assert_eq!(first.column(1), texts.column(1));
+        }
+        // In the order of the key nobody asks for codes.
+        let in_order = reader.read_viewed(0, &wanted, None, RowOrder::ByKey).unwrap();
+        assert_eq!(in_order.column(0).data_type(), &arrow_schema::DataType::Utf8View);
     }
 }

@@ -12,6 +12,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_plan::aggregates::{AggregateExec, aggregate_expressions};
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::StreamExt;
@@ -25,6 +26,8 @@ const GROUPS_MAX: usize = 1 << 30;
 /// One function of an aggregate, and what it is of.
 struct Function {
     arguments: Vec<Arc<dyn PhysicalExpr>>,
+    /// Those of them that are the same in each row, of a batch's rows: made once.
+    constants: Vec<Option<ArrayRef>>,
     filter: Option<Arc<dyn PhysicalExpr>>,
     states: Box<dyn GroupsAccumulator>,
     /// How runs of rows are put together.
@@ -33,9 +36,15 @@ struct Function {
 
 impl Function {
     fn evaluate(&self, batch: &RecordBatch) -> Result<(Vec<ArrayRef>, Option<BooleanArray>)> {
-        let arguments = evaluate(&self.arguments, batch)?;
+        let rows = batch.num_rows();
+        let each = self.arguments.iter().zip(&self.constants);
+        let arguments = each.map(|(expr, constant)| match constant {
+            Some(constant) if rows <= constant.len() => Ok(constant.slice(0, rows)),
+            _ => expr.evaluate(batch)?.into_array(rows),
+        });
+        let arguments = arguments.collect::<Result<_>>()?;
         let Some(filter) = &self.filter else { return Ok((arguments, None)) };
-        let filter = filter.evaluate(batch)?.into_array(batch.num_rows())?;
+        let filter = filter.evaluate(batch)?.into_array(rows)?;
         let filter = filter.as_boolean();
         // Arrow takes it for granted that there are nulls.
         Ok((
@@ -68,6 +77,12 @@ impl Function {
 fn evaluate(each: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
     let arrays = each.iter().map(|expr| expr.evaluate(batch)?.into_array(batch.num_rows()));
     arrays.collect()
+}
+
+/// So many times the value that an expression is; `None` for one that isn't the same in each row.
+fn constant(expr: &Arc<dyn PhysicalExpr>, rows: usize) -> Result<Option<ArrayRef>> {
+    let literal = expr.downcast_ref::<Literal>();
+    literal.map(|literal| literal.value().to_array_of_size(rows)).transpose()
 }
 
 /// What is grouped so far.
@@ -107,11 +122,14 @@ impl Grouping {
         metrics: BaselineMetrics,
     ) -> Result<Self> {
         let arguments = aggregate_expressions(plan.aggr_expr(), plan.mode(), 0)?;
+        let batch_rows = context.session_config().batch_size().max(1);
         let each = plan.aggr_expr().iter().zip(arguments).zip(plan.filter_expr());
         let functions = each.map(|((function, arguments), filter)| {
             let states = function.create_groups_accumulator()?;
             let fold = Fold::of(function);
-            Ok(Function { arguments, filter: filter.clone(), states, fold })
+            let constants = arguments.iter().map(|argument| constant(argument, batch_rows));
+            let constants = constants.collect::<Result<_>>()?;
+            Ok(Function { arguments, constants, filter: filter.clone(), states, fold })
         });
         let options = &context.session_config().options().execution;
         Ok(Self {
@@ -123,7 +141,7 @@ impl Grouping {
             runs: Runs::default(),
             functions: functions.collect::<Result<_>>()?,
             memory: MemoryConsumer::new("NumberedGroups").register(context.memory_pool()),
-            batch_rows: context.session_config().batch_size().max(1),
+            batch_rows,
             rows_read: 0,
             probe: (
                 options.skip_partial_aggregation_probe_rows_threshold,
