@@ -64,12 +64,20 @@ pub(super) enum Form {
     ByKey,
     /// No column: what is known of the pages of all of them.
     Pages,
+    /// What its pages' values lie between,
+    Bounds,
+    /// and as views of its text.
+    ViewedBounds,
 }
 
 #[derive(Debug, Clone)]
 enum Kept {
     Column(ArrayRef),
-    Pages { known: Arc<dyn Any + Send + Sync>, bytes: usize },
+    /// What is known of pages.
+    Known {
+        known: Arc<dyn Any + Send + Sync>,
+        bytes: usize,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -79,7 +87,7 @@ impl Weighter<BlockColumn, Kept> for Bytes {
     fn weight(&self, _: &BlockColumn, kept: &Kept) -> u64 {
         let bytes = match kept {
             Kept::Column(column) => column.get_array_memory_size(),
-            Kept::Pages { bytes, .. } => *bytes,
+            Kept::Known { bytes, .. } => *bytes,
         };
         // Zero would mean: never evict.
         bytes.max(1) as u64
@@ -128,7 +136,7 @@ impl BlockCache {
     pub(super) fn get(&self, rows: KeptRows, column: usize, form: Form) -> Option<ArrayRef> {
         match self.kept.get(&rows.place(column, form)?)? {
             Kept::Column(column) => Some(column),
-            Kept::Pages { .. } => None,
+            Kept::Known { .. } => None,
         }
     }
 
@@ -138,23 +146,29 @@ impl BlockCache {
         }
     }
 
-    /// What is known of the pages of a block.
-    pub(super) fn pages<T: Any + Send + Sync>(&self, run: RunId, block: usize) -> Option<Arc<T>> {
-        match self.kept.get(&KeptRows::all(run, block).place(0, Form::Pages)?)? {
-            Kept::Pages { known, .. } => known.downcast().ok(),
+    /// What is known of pages: of all of a block, or of a column's.
+    pub(super) fn known<T: Any + Send + Sync>(
+        &self,
+        rows: KeptRows,
+        column: usize,
+        form: Form,
+    ) -> Option<Arc<T>> {
+        match self.kept.get(&rows.place(column, form)?)? {
+            Kept::Known { known, .. } => known.downcast().ok(),
             Kept::Column(_) => None,
         }
     }
 
-    /// Keeps what is known of the pages of a block, which takes so many bytes.
-    pub(super) fn insert_pages<T: Any + Send + Sync>(
+    /// Keeps what is known of pages, which takes so many bytes.
+    pub(super) fn insert_known<T: Any + Send + Sync>(
         &self,
-        (run, block): (RunId, usize),
+        rows: KeptRows,
+        (column, form): (usize, Form),
         known: Arc<T>,
         bytes: usize,
     ) {
-        if let Some(place) = KeptRows::all(run, block).place(0, Form::Pages) {
-            self.kept.insert(place, Kept::Pages { known, bytes });
+        if let Some(place) = rows.place(column, form) {
+            self.kept.insert(place, Kept::Known { known, bytes });
         }
     }
 }
@@ -176,10 +190,12 @@ mod tests {
         assert!(cache.bytes() > 1 << 19);
         cache.forget(RunId(1));
         assert_eq!(cache.bytes(), 0);
-        cache.insert_pages((RunId(1), 0), Arc::new("known"), 1 << 10);
+        let block = KeptRows::all(RunId(1), 0);
+        cache.insert_known(block, (0, Form::Pages), Arc::new("known"), 1 << 10);
         assert_eq!(cache.bytes(), 1 << 10);
-        assert_eq!(cache.pages(RunId(1), 0), Some(Arc::new("known")));
-        assert!(cache.get(KeptRows::all(RunId(1), 0), 0, Form::Stored).is_none());
+        assert_eq!(cache.known(block, 0, Form::Pages), Some(Arc::new("known")));
+        assert_eq!(cache.known::<&str>(block, 0, Form::Bounds), None);
+        assert!(cache.get(block, 0, Form::Stored).is_none());
     }
 
     #[test]

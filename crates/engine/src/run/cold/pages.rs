@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{ArrayRef, new_null_array};
+use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::{Field, FieldRef};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 
+use super::super::cache::{Form, KeptRows};
 use super::super::checked::guarded;
 use super::super::decimals;
 use super::ColdFile;
@@ -25,15 +26,34 @@ fn least_zero(min: &ArrayRef) -> ArrayRef {
     }
 }
 
+/// What is known of the pages of one column of a block.
+struct PageBounds {
+    /// The first row of each.
+    starts: Vec<usize>,
+    bounds: ColumnBounds,
+}
+
+impl PageBounds {
+    /// Bytes in memory.
+    fn size(&self) -> usize {
+        let ColumnBounds { min, max, nulls, rows } = &self.bounds;
+        let arrays: [&dyn Array; 4] = [min, max, nulls, rows];
+        let arrays = arrays.iter().map(|array| array.get_array_memory_size());
+        arrays.sum::<usize>() + self.starts.capacity() * size_of::<usize>()
+    }
+}
+
 impl ColdFile {
     /// What the file's metadata says of one block, with its page index; `None` where it has none. That only spares work, so
     /// that damage in it is nothing known.
     pub(super) fn pages(&self, block: usize) -> Option<Arc<ParquetMetaData>> {
-        if let Some(pages) = self.cache.pages(self.run, block) {
+        let kept = KeptRows::all(self.run, block);
+        if let Some(pages) = self.cache.known(kept, 0, Form::Pages) {
             return Some(pages);
         }
         let pages = Arc::new(self.read_pages(block).ok()?);
-        self.cache.insert_pages((self.run, block), Arc::clone(&pages), pages.memory_size());
+        let bytes = pages.memory_size();
+        self.cache.insert_known(kept, (0, Form::Pages), Arc::clone(&pages), bytes);
         Some(pages)
     }
 
@@ -52,32 +72,44 @@ impl ColdFile {
         })
     }
 
-    /// The first row of each page, and the bounds of these columns in each; `None` where they have no such pages in
-    /// common.
+    /// The first row of each page of a block, and the bounds of these columns in each; `None` where they have no such pages
+    /// in common.
     pub(super) fn bounds(
         &self,
-        pages: &ParquetMetaData,
+        block: usize,
         wanted: &ViewedColumns,
     ) -> Option<(Vec<usize>, Vec<ColumnBounds>)> {
-        let offsets = pages.offset_index()?.first()?;
         let mut starts: Option<Vec<usize>> = None;
         let mut bounds = Vec::with_capacity(wanted.columns.len());
         for (place, column) in wanted.columns.iter().enumerate() {
-            let leaf = self.only_leaf(*column)?;
-            let locations = offsets.get(leaf)?.page_locations().iter();
-            let begin = locations.map(|page| usize::try_from(page.first_row_index).ok());
-            let begin = begin.collect::<Option<Vec<_>>>()?;
-            if starts.get_or_insert_with(|| begin.clone()) != &begin {
+            let is_viewed = wanted.views.get(place).copied().unwrap_or(false);
+            let of_column = self.page_bounds(block, *column, is_viewed)?;
+            if starts.get_or_insert_with(|| of_column.starts.clone()) != &of_column.starts {
                 return None;
             }
-            let is_viewed = wanted.views.get(place).copied().unwrap_or(false);
-            bounds.push(self.bounds_of(pages, (*column, leaf), is_viewed)?);
+            bounds.push(of_column.bounds.clone());
         }
-        let starts = starts?;
-        let is_sound = starts.first() == Some(&0)
-            && starts.is_sorted()
-            && bounds.iter().all(|column| column.min.len() == starts.len());
-        is_sound.then_some((starts, bounds))
+        Some((starts?, bounds))
+    }
+
+    /// What is known of the pages of a column, from the cache where that has it: to read it from the page index takes as long
+    /// as to look at it.
+    fn page_bounds(&self, block: usize, column: usize, is_viewed: bool) -> Option<Arc<PageBounds>> {
+        let form = if is_viewed { Form::ViewedBounds } else { Form::Bounds };
+        let kept = KeptRows::all(self.run, block);
+        if let Some(bounds) = self.cache.known(kept, column, form) {
+            return Some(bounds);
+        }
+        let (pages, leaf) = (self.pages(block)?, self.only_leaf(column)?);
+        let locations = pages.offset_index()?.first()?.get(leaf)?.page_locations().iter();
+        let starts = locations.map(|page| usize::try_from(page.first_row_index).ok());
+        let starts = starts.collect::<Option<Vec<_>>>()?;
+        let bounds = self.bounds_of(&pages, (column, leaf), is_viewed)?;
+        let is_sound =
+            starts.first() == Some(&0) && starts.is_sorted() && bounds.min.len() == starts.len();
+        let known = Arc::new(is_sound.then_some(PageBounds { starts, bounds })?);
+        self.cache.insert_known(kept, (column, form), Arc::clone(&known), known.size());
+        Some(known)
     }
 
     fn bounds_of(

@@ -195,11 +195,10 @@ impl ColdFile {
         among: &Range<usize>,
     ) -> Result<Option<RowMask>> {
         let rows = zone.rows as usize;
-        let may_pass =
-            match self.pages(block).and_then(|pages| self.bounds(&pages, &filter.looked_at)) {
-                Some((starts, bounds)) => filter.may_pass(&bounds)?.map(|may| (starts, may)),
-                None => None,
-            };
+        let may_pass = match self.bounds(block, &filter.looked_at) {
+            Some((starts, bounds)) => filter.may_pass(&bounds)?.map(|may| (starts, may)),
+            None => None,
+        };
         // A page index that has no page for some rows tells nothing.
         let may_pass = may_pass.filter(|(starts, _)| {
             starts.first() == Some(&0) && starts.is_sorted() && starts.iter().all(|at| *at <= rows)
