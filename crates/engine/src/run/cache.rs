@@ -60,6 +60,8 @@ pub(super) enum Form {
     Views,
     /// Codes of its text, and the dictionary.
     Codes,
+    /// Its numbers as they are stored, in 32 bits.
+    Narrow,
     /// Of the column of places: for each row in the order of the key where it lies.
     ByKey,
     /// No column: what is known of the pages of all of them.

@@ -50,8 +50,32 @@ impl ColdFile {
     }
 
     /// Whether columns of a block are among those that are kept of a scan of so many rows.
-    pub(super) fn is_kept(&self, block: usize, wanted: &ViewedColumns, rows: u64) -> bool {
+    fn is_kept(&self, block: usize, wanted: &ViewedColumns, rows: u64) -> bool {
         is_kept(block, self.decoded_bytes(wanted, rows), self.cache.bytes_max())
+    }
+
+    /// Whether all columns of a block are in the cache, or will be, in a scan of so many rows: all of it has room.
+    pub(super) fn has_all(
+        &self,
+        (block, zone): (usize, &Zone),
+        wanted: &ViewedColumns,
+        rows: u64,
+    ) -> bool {
+        let (all, codes) = (zone.rows as usize, wanted.coded());
+        let decoded_as = DecodedAs::coded(!wanted.views.is_empty(), &codes);
+        let missing = || self.cached((block, all), &(0..all), &wanted.columns, decoded_as).1;
+        self.has_room_for(wanted, rows) || missing().is_empty()
+    }
+
+    /// Whether all columns of a scan of so many rows have room in the cache.
+    fn has_room_for(&self, wanted: &ViewedColumns, rows: u64) -> bool {
+        self.decoded_bytes(wanted, rows) <= self.cache.bytes_max()
+    }
+
+    /// Whether numbers of a block are kept in 32 bits each, in a scan of so many rows of so many columns.
+    pub(super) fn keeps_narrow(&self, block: usize, columns: usize, rows: u64) -> bool {
+        let bytes = rows.saturating_mul((columns * size_of::<i32>()) as u64);
+        is_kept(block, bytes, self.cache.bytes_max())
     }
 
     /// About what so many rows of some columns take, decoded.

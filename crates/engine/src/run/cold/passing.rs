@@ -27,6 +27,9 @@ use crate::scan::{PlannedFilter, RowOrder, ViewedColumns};
 /// One of so many rows of a block, and they are many: to sort them takes longer than to look at all places.
 const MANY_OF: usize = 32;
 
+/// So few rows are read together with their places, and put in order then: each reading takes as long as some hundred rows.
+const READ_AT_ONCE: usize = 1_024;
+
 /// Makes a batch of the columns that a filter looks at, of so many rows.
 type Shown<'a> = dyn Fn(Vec<ArrayRef>, usize) -> Result<RecordBatch> + 'a;
 
@@ -88,21 +91,41 @@ impl ColdFile {
         if rows == 0 {
             return filter.no_rows();
         }
-        let order = match order {
-            RowOrder::Any(_) => None,
-            RowOrder::ByKey => self.order(block, zone, stored)?,
-        };
-        let (wanted, in_order) = (&filter.others, order.as_ref());
-        let as_views = !wanted.views.is_empty();
-        let wanted = wanted.columns.as_slice();
-        let others = match wanted.is_empty() {
-            true => Vec::new(),
-            false => self.read_stored_selected(block, zone, wanted, as_views, stored, in_order)?,
-        };
-        match in_order {
-            Some(order) => filter.joined(&self.in_order(looked_at, order)?, &others, rows),
+        let (order, others) = self.read_in((block, zone), &filter.others, stored, order)?;
+        match order {
+            Some(order) => filter.joined(&self.in_order(looked_at, &order)?, &others, rows),
             None => filter.joined(looked_at, &others, rows),
         }
+    }
+
+    /// Columns of rows that are selected as they are stored, in the order that is wanted; and which of them comes first, and so
+    /// on, where that isn't as they lie.
+    fn read_in(
+        &self,
+        (block, zone): (usize, &Zone),
+        wanted: &ViewedColumns,
+        stored: &RowMask,
+        order: RowOrder,
+    ) -> Result<(Option<UInt32Array>, Vec<ArrayRef>)> {
+        let (columns, as_views) = (wanted.columns.as_slice(), !wanted.views.is_empty());
+        let read = |columns: &[usize], order| match columns {
+            [] => Ok(Vec::new()),
+            _ => self.read_stored_selected(block, zone, columns, as_views, stored, order),
+        };
+        if !self.has_places || order != RowOrder::ByKey {
+            return Ok((None, read(columns, None)?));
+        }
+        let places = self.schema.fields().len();
+        if stored.count() > READ_AT_ONCE {
+            // Codes of text are put in order before text is made of them.
+            let order = self.order_of((block, zone), read(&[places], None)?.first())?;
+            let read = read(columns, Some(&order))?;
+            return Ok((Some(order), read));
+        }
+        let with_places: Vec<usize> = columns.iter().copied().chain([places]).collect();
+        let mut found = read(&with_places, None)?;
+        let order = self.order_of((block, zone), found.pop().as_ref())?;
+        Ok((Some(order.clone()), self.in_order(&found, &order)?))
     }
 
     /// Rows of a block that have some keys, of those `among` them as they are stored; and how many.
@@ -116,18 +139,11 @@ impl ColdFile {
         let is_whole = among.len() == zone.rows as usize;
         let selected = (!is_whole).then(|| RowMask::of_ranges(std::slice::from_ref(among)));
         let stored = self.with_keys((block, zone), keys, selected)?;
-        let as_views = !wanted.views.is_empty();
         let rows = stored.count();
         if rows == 0 {
-            let none = self.read_none(&wanted.columns, as_views);
-            return Ok((0, none));
+            return Ok((0, self.read_none(&wanted.columns, !wanted.views.is_empty())));
         }
-        let order = match order {
-            RowOrder::Any(_) => None,
-            RowOrder::ByKey => self.order(block, zone, &stored)?,
-        };
-        let (columns, order) = (wanted.columns.as_slice(), order.as_ref());
-        let read = self.read_stored_selected(block, zone, columns, as_views, &stored, order)?;
+        let (_, read) = self.read_in((block, zone), wanted, &stored, order)?;
         Ok((rows, read))
     }
 
@@ -167,20 +183,17 @@ impl ColdFile {
         })
     }
 
-    /// Of rows that are selected as they are stored: which of them comes first by the key, and so on; `None` where they
-    /// are in that order.
-    fn order(&self, block: usize, zone: &Zone, stored: &RowMask) -> Result<Option<UInt32Array>> {
-        if !self.has_places {
-            return Ok(None);
-        }
-        let column = self.schema.fields().len();
-        let places = self.read_stored_selected(block, zone, &[column], false, stored, None)?;
-        let places = places.first().and_then(|places| places.as_primitive_opt::<UInt32Type>());
+    /// Of rows of a block that have some places: which of them comes first by the key, and so on.
+    fn order_of(
+        &self,
+        (block, zone): (usize, &Zone),
+        places: Option<&ArrayRef>,
+    ) -> Result<UInt32Array> {
+        let places = places.and_then(|places| places.as_primitive_opt::<UInt32Type>());
         let places = places.filter(|places| places.null_count() == 0).ok_or_else(|| {
             self.file.bad(0, format!("block {block} of a run has no place for each of its rows"))
         })?;
-        let order = by_place(places.values(), zone.rows as usize);
-        order.map(Some).ok_or_else(|| {
+        by_place(places.values(), zone.rows as usize).ok_or_else(|| {
             self.file
                 .bad(0, format!("block {block} of a run has two rows in one place, or one in none"))
         })

@@ -167,6 +167,32 @@ fn rows_in_ranges_are_those_that_pass_one_by_one() {
 }
 
 #[test]
+fn numbers_that_need_few_bits_are_kept_in_as_few() {
+    let all = rows(30_000);
+    for place in places() {
+        let meta = reader(&place, &all, 0).meta().clone();
+        // Floats and counts would take 480 KB, and half of it as whole numbers.
+        let cache = Arc::new(BlockCache::new(420_000));
+        let (path, shared) = (place.path(&meta), Arc::clone(&cache));
+        let small = RunReader::open(&place.io, path, STORE, &place.stream, meta, shared).unwrap();
+        let whole = reader(&place, &all, 1 << 24);
+        let filter = ranges().remove(6);
+        let planned = planned(&place, filter.clone(), &[], false);
+        let count = |reader: &RunReader| -> Vec<usize> {
+            let blocks = 0..reader.blocks().unwrap().len();
+            let read = |block| reader.read_passing(block, &planned, None, RowOrder::ByKey);
+            blocks.map(|block| read(block).unwrap().num_rows()).collect()
+        };
+        let expected = count(&whole);
+        filter.asked.store(0, Ordering::Relaxed);
+        assert_eq!([count(&small), count(&small)], [expected.clone(), expected]);
+        assert_eq!(filter.asked.load(Ordering::Relaxed), 0, "no column is made");
+        // A price of four bytes for each row; counts of which some are missing are not kept.
+        assert!(cache.bytes() > 80_000, "{}", cache.bytes());
+    }
+}
+
+#[test]
 fn ranges_of_what_is_stored_otherwise_or_given_are_told_of_columns() {
     let all = rows(3_000);
     let [place, _] = places();

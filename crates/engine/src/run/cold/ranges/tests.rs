@@ -41,6 +41,21 @@ proptest! {
 }
 
 #[test]
+fn numbers_are_narrowed_where_none_is_lost() {
+    let wide = |numbers: Vec<Option<i64>>| Arc::new(Int64Array::from(numbers)) as ArrayRef;
+    let mut narrow = vec![7];
+    assert!(narrowed(&wide(vec![Some(-1), Some(i64::from(i32::MAX))]), &mut narrow));
+    assert!(narrowed(&(Arc::new(Int32Array::from(vec![i32::MIN])) as _), &mut narrow));
+    assert!(narrowed(&(Arc::new(Decimal64Array::from(vec![12_001])) as _), &mut narrow));
+    assert_eq!(narrow, [7, -1, i32::MAX, i32::MIN, 12_001]);
+    for others in [vec![Some(1), None], vec![Some(1), Some(i64::from(i32::MAX) + 1)]] {
+        assert!(!narrowed(&wide(others), &mut narrow));
+    }
+    assert!(!narrowed(&(Arc::new(Float64Array::from(vec![1.0])) as _), &mut narrow));
+    assert_eq!(narrow.len(), 5);
+}
+
+#[test]
 fn of_other_numbers_nothing_is_told() {
     let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
     assert_eq!(numbers_within(&floats, (0, 2)), None);
