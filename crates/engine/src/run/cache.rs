@@ -9,8 +9,11 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use timestrata_format::RunId;
 
-/// A decoded column of one block is about this, which sizes the cache's tables.
-const COLUMN_BYTES_TYPICAL: u64 = 256 << 10;
+/// A decoded column of one block is about this, which sizes the cache's tables: those of columns that were let go of lately too.
+const COLUMN_BYTES_TYPICAL: u64 = 64 << 10;
+/// The part that is for what was asked for again. The rest is for what comes: with as little as is usual, another query over as
+/// many rows never gets in.
+const FOR_WHAT_COMES_BACK: f64 = 0.5;
 /// Few, because an entry larger than its shard is not kept.
 const SHARDS: usize = 8;
 
@@ -108,6 +111,7 @@ impl BlockCache {
         let items = (bytes_max / COLUMN_BYTES_TYPICAL).clamp(16, 1 << 20) as usize;
         let mut options = OptionsBuilder::new();
         options.shards(SHARDS).estimated_items_capacity(items).weight_capacity(bytes_max);
+        options.hot_allocation(FOR_WHAT_COMES_BACK);
         #[expect(clippy::expect_used, reason = "both capacities are set above")]
         let options = options.build().expect("both capacities are set");
         let kept = Cache::with_options(
