@@ -78,10 +78,15 @@ impl Content {
         match self {
             Self::Hot(hot) => hot.read(block, zone, columns),
             Self::Cold(cold) => match order {
-                RowOrder::ByKey => cold.read_in_order(block, zone, columns, wanted.has_views()),
+                RowOrder::ByKey => cold.read_in_order(block, zone, columns, wanted),
                 RowOrder::Any(_) => cold.read_piece((block, zone), columns, wanted, rows),
             },
         }
+    }
+
+    /// Whether columns of a block are not among those that the cache keeps of the scan that they are read for.
+    fn goes_by(&self, block: usize, wanted: &ViewedColumns) -> bool {
+        matches!(self, Self::Cold(cold) if !cold.is_kept(block, wanted, wanted.scan_rows))
     }
 
     /// Whether rows may lie in another order than the key's.
@@ -315,7 +320,11 @@ impl RunReader {
         let arrays = match &opened.evolution {
             None => {
                 let (text_views, codes) = (!views.is_empty(), wanted.coded());
-                read(columns, DecodedAs::coded(text_views, &codes))?
+                let decoded_as = match order {
+                    RowOrder::ByKey => DecodedAs::viewed(text_views),
+                    RowOrder::Any(_) => DecodedAs::coded(text_views, &codes),
+                };
+                read(columns, decoded_as.for_once(opened.content.goes_by(block, wanted)))?
             }
             Some(evolution) => evolution
                 .read(zone.rows as usize, columns, |columns| read(columns, DecodedAs::PLAIN))?,

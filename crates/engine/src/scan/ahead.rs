@@ -27,6 +27,8 @@ struct SharedScan {
     spec: ScanSpec,
     query: Option<RunningQuery>,
     pieces: Vec<KeyRange>,
+    /// Rows of all pieces.
+    scan_rows: u64,
     pieces_ahead_max: usize,
     state: Mutex<ReadAhead>,
     /// A piece has been read, or taken, or nobody wants more.
@@ -58,6 +60,7 @@ impl Ahead {
         view: &Arc<StreamView>,
         spec: &ScanSpec,
         query: Option<&RunningQuery>,
+        scan_rows: u64,
     ) -> Result<Option<Self>> {
         let mut pieces = view.pieces_to_hold(&spec.range)?;
         let threads = spec.threads.min(pieces.len());
@@ -71,6 +74,7 @@ impl Ahead {
             view: Arc::clone(view),
             spec: ScanSpec { threads: 1, limit: None, ..spec.clone() },
             query: query.cloned(),
+            scan_rows,
             pieces,
             pieces_ahead_max: threads * PIECES_AHEAD_A_THREAD,
             state: Mutex::default(),
@@ -166,7 +170,7 @@ impl SharedScan {
         let Some(range) = self.pieces.get(index) else { return Ok(Vec::new()) };
         let mut batches = Vec::new();
         let spec = ScanSpec { range: *range, ..self.spec.clone() };
-        for batch in self.view.scan_for(&spec, self.query.as_ref())? {
+        for batch in self.view.scan_part(&spec, self.query.as_ref(), Some(self.scan_rows))? {
             batches.push(batch?);
             if self.state.lock().is_over {
                 break;

@@ -73,6 +73,12 @@ impl ScanPlan {
         Ok(if spec.text_views { plan.with_views(&spec.text_dictionaries) } else { plan })
     }
 
+    /// The same for a scan of so many rows.
+    pub(super) fn of_rows(mut self, rows: u64) -> Self {
+        self.read.scan_rows = rows;
+        self
+    }
+
     /// Goes on without what an error says is missing.
     ///
     /// # Errors

@@ -177,6 +177,8 @@ pub(crate) struct ViewedColumns {
     /// Of those that are views which may be dictionaries as well, of rows as they lie that are stored by these;
     /// empty: none.
     pub(crate) by_dictionary: Vec<bool>,
+    /// How many rows the scan reads that they are read for; 0: that isn't known, or few.
+    pub(crate) scan_rows: u64,
 }
 
 impl ViewedColumns {
@@ -184,12 +186,12 @@ impl ViewedColumns {
         let views: Vec<bool> =
             columns.iter().map(|column| stream.has_text_views(*column)).collect();
         let views = if text_views && views.contains(&true) { views } else { Vec::new() };
-        Self { columns, views, by_dictionary: Vec::new() }
+        Self { columns, views, by_dictionary: Vec::new(), scan_rows: 0 }
     }
 
     /// All as they are stored.
     pub(crate) fn plain(columns: Vec<usize>) -> Self {
-        Self { columns, views: Vec::new(), by_dictionary: Vec::new() }
+        Self { columns, views: Vec::new(), by_dictionary: Vec::new(), scan_rows: 0 }
     }
 
     /// Takes dictionaries in these columns too, as far as they are viewed.

@@ -38,6 +38,16 @@ impl StreamView {
         spec: &ScanSpec,
         query: Option<&RunningQuery>,
     ) -> Result<Scan> {
+        self.scan_part(spec, query, None)
+    }
+
+    /// The same of a part of a scan that reads so many rows.
+    pub(super) fn scan_part(
+        self: &Arc<Self>,
+        spec: &ScanSpec,
+        query: Option<&RunningQuery>,
+        scan_rows: Option<u64>,
+    ) -> Result<Scan> {
         let mut seen = self.seen(&spec.range)?;
         if spec.any_order.is_some() && (self.stream.is_latest() || spec.reverse) {
             let why = "rows of the newest a key, and rows in reverse, come in order";
@@ -47,7 +57,11 @@ impl StreamView {
             let why = "only rows in any order come with dictionaries of text";
             return Err(self.stream.spec().error(ErrorKind::InvalidArgument, why.to_owned()));
         }
-        let plan = Arc::new(ScanPlan::new(&self.stream, spec, meeting(&seen), query)?);
+        // With a limit the first few blocks are read, and mostly again.
+        let met = || if spec.limit.is_some() { 0 } else { rows_met(&seen) };
+        let scan_rows = scan_rows.unwrap_or_else(met);
+        let plan = ScanPlan::new(&self.stream, spec, meeting(&seen), query)?;
+        let plan = Arc::new(plan.of_rows(scan_rows));
         let schema = Arc::clone(&plan.schema);
         let left_out = plan.left_out.clone();
         if left_out.is_some() {
@@ -55,14 +69,15 @@ impl StreamView {
         }
         let ahead = match spec.limit {
             None if spec.threads > 1 && left_out.is_none() && spec.any_order.is_none() => {
-                Ahead::start(self, spec, query)?
+                Ahead::start(self, spec, query, scan_rows)?
             }
             _ => None,
         };
         let batches: Box<dyn Batches> = match (ahead, spec.any_order) {
             (Some(ahead), _) => Box::new(ahead),
             (None, Some(share)) => {
-                let mut keyless = ScanPlan::new(&self.stream, spec, RowsMeeting::NOT, query)?;
+                let keyless = ScanPlan::new(&self.stream, spec, RowsMeeting::NOT, query)?;
+                let mut keyless = keyless.of_rows(scan_rows);
                 keyless.left_out = plan.left_out.clone();
                 Box::new(Unordered::new(plan, keyless, seen, share))
             }
@@ -162,6 +177,15 @@ pub(super) fn blocks_met(
         let met = met.take_while(move |(_, b)| part.overlaps(b.key_min, b.key_max));
         met.map(move |(index, block)| (index, *block, part))
     }))
+}
+
+/// Rows of the blocks that a reading meets; of those that can't be told none.
+fn rows_met(seen: &[Seen]) -> u64 {
+    let of_source = |seen: &Seen| {
+        let met = blocks_met(seen).map(|met| met.map(|(_, zone, _)| u64::from(zone.rows)).sum());
+        met.unwrap_or(0_u64)
+    };
+    seen.iter().map(of_source).sum()
 }
 
 pub(super) fn meeting(seen: &[Seen]) -> RowsMeeting {

@@ -39,12 +39,14 @@ pub(in crate::run) struct DecodedAs<'a> {
     codes: &'a [usize],
     /// Decimal numbers as these, and not as floats.
     keeps_decimals: bool,
+    /// For once: the cache doesn't keep it.
+    is_for_once: bool,
 }
 
 impl<'a> DecodedAs<'a> {
     /// Text and numbers as the stream has them.
     pub(in crate::run) const PLAIN: Self =
-        Self { text_views: false, codes: &[], keeps_decimals: false };
+        Self { text_views: false, codes: &[], keeps_decimals: false, is_for_once: false };
     /// Numbers as they are stored.
     pub(super) const STORED: Self = Self { keeps_decimals: true, ..Self::PLAIN };
 
@@ -56,6 +58,15 @@ impl<'a> DecodedAs<'a> {
     /// Text as views, if so wished, and of some columns as codes.
     pub(in crate::run) fn coded(text_views: bool, codes: &'a [usize]) -> Self {
         Self { text_views, codes, ..Self::PLAIN }
+    }
+
+    /// The same, which the cache doesn't keep.
+    pub(in crate::run) fn for_once(self, is_for_once: bool) -> Self {
+        Self { is_for_once, ..self }
+    }
+
+    pub(super) fn is_for_once(self) -> bool {
+        self.is_for_once
     }
 
     pub(in crate::run) fn has_views(self) -> bool {

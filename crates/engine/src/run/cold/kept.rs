@@ -50,7 +50,7 @@ impl ColdFile {
     }
 
     /// Whether columns of a block are among those that are kept of a scan of so many rows.
-    fn is_kept(&self, block: usize, wanted: &ViewedColumns, rows: u64) -> bool {
+    pub(in crate::run) fn is_kept(&self, block: usize, wanted: &ViewedColumns, rows: u64) -> bool {
         is_kept(block, self.decoded_bytes(wanted, rows), self.cache.bytes_max())
     }
 

@@ -283,9 +283,10 @@ impl ColdFile {
         block: usize,
         zone: &Zone,
         columns: &[usize],
-        text_views: bool,
+        wanted: DecodedAs<'_>,
     ) -> Result<Vec<ArrayRef>> {
-        let stored = self.read_stored(block, zone, columns, text_views)?;
+        let rows = 0..zone.rows as usize;
+        let stored = self.read_piece((block, zone), columns, wanted, &rows)?;
         match self.places(block, zone)? {
             Some(places) => self.in_order(&stored, &places),
             None => Ok(stored),
@@ -357,7 +358,8 @@ impl ColdFile {
         let chosen = ChosenRows::stretch(rows, all);
         let decoded = self.decode_rows((block, rows.len()), &missing, wanted, chosen, None)?;
         let kept = KeptRows::of(self.run, block, rows, all);
-        for (column, array) in missing.iter().zip(decoded.columns()) {
+        let kept_columns = if wanted.is_for_once() { &[] } else { missing.as_slice() };
+        for (column, array) in kept_columns.iter().zip(decoded.columns()) {
             let form = match views::is_dictionary(array.data_type()) {
                 true => Form::Codes,
                 false => self.form(*column, text_views),

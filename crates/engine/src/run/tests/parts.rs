@@ -45,8 +45,12 @@ fn parts_of_a_block_are_together_all_of_its_rows() {
                 let has_text = text_views && columns.contains(&2);
                 let views = columns.iter().map(|column| *column == 2);
                 let views = if has_text { views.collect() } else { Vec::new() };
-                let mut wanted =
-                    ViewedColumns { columns: columns.clone(), views, by_dictionary: Vec::new() };
+                let mut wanted = ViewedColumns {
+                    columns: columns.clone(),
+                    views,
+                    by_dictionary: Vec::new(),
+                    scan_rows: 0,
+                };
                 let reader = reader(&place, &meta, 0);
                 for block in 0..reader.blocks().unwrap().len() {
                     let joined = |wanted: &ViewedColumns| -> RecordBatch {
@@ -188,10 +192,12 @@ fn codes_are_kept_as_codes_where_these_are_wanted() {
             columns: vec![2, 1],
             views: vec![true, false],
             by_dictionary: Vec::new(),
+            scan_rows: 0,
         };
         wanted.take_dictionaries(&[2]);
         let plain = ViewedColumns {
             by_dictionary: Vec::new(),
+            scan_rows: 0,
             columns: wanted.columns.clone(),
             views: wanted.views.clone(),
         };
@@ -214,4 +220,34 @@ fn codes_are_kept_as_codes_where_these_are_wanted() {
         let in_order = reader.read_viewed(0, &wanted, None, RowOrder::ByKey).unwrap();
         assert_eq!(in_order.column(0).data_type(), &arrow_schema::DataType::Utf8View);
     }
+}
+
+#[test]
+fn of_a_scan_larger_than_the_cache_some_blocks_are_kept_and_the_others_go_by() {
+    let rows = series(8_000);
+    let mut place = Place::new(rows.schema());
+    place.settings.run_batch_rows = 500;
+    let meta = place.write(2, RunFormat::Cold, &[rows]);
+    let cache = Arc::new(BlockCache::new(1 << 16));
+    let (stream, path) = (&place.stream, place.path(&meta));
+    let reader = RunReader::open(&place.io, path, STORE, stream, meta, Arc::clone(&cache)).unwrap();
+    let whole = self::reader(&place, reader.meta(), 0);
+    let mut kept = 0;
+    // 64 KB of 16 bytes a row are 4,096 rows.
+    for (scan_rows, order) in [(8_000, RowOrder::ByKey), (8_000, RowOrder::Any(Share::WHOLE))] {
+        for block in 0..16 {
+            let before = cache.bytes();
+            let mut wanted = ViewedColumns::plain(vec![0, 1]);
+            wanted.scan_rows = scan_rows;
+            let found = reader.read_viewed(block, &wanted, None, order).unwrap();
+            assert_eq!(found, whole.read(block, &[0, 1]).unwrap());
+            kept += usize::from(cache.bytes() > before);
+        }
+    }
+    assert!((4..=8).contains(&kept), "{kept} of 16 blocks");
+    // Of a few rows all are.
+    let before = cache.bytes();
+    let of_few = ViewedColumns::plain(vec![0]);
+    (0..16).for_each(|block| drop(reader.read_viewed(block, &of_few, None, RowOrder::ByKey)));
+    assert!(cache.bytes() > before);
 }

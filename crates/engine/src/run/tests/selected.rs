@@ -59,8 +59,12 @@ fn whole(
     let views: Vec<bool> = columns.iter().map(|column| texts.contains(column)).collect();
     match text_views && views.contains(&true) {
         true => {
-            let wanted =
-                ViewedColumns { columns: columns.to_vec(), views, by_dictionary: Vec::new() };
+            let wanted = ViewedColumns {
+                columns: columns.to_vec(),
+                views,
+                by_dictionary: Vec::new(),
+                scan_rows: 0,
+            };
             reader.read_viewed(block, &wanted, None, RowOrder::ByKey).unwrap()
         }
         false => reader.read(block, columns).unwrap(),
