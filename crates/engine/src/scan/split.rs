@@ -149,7 +149,7 @@ fn pieces_of(range: &KeyRange, mut zones: Vec<Zone>) -> Vec<KeyRange> {
 }
 
 /// Rows of the blocks of a source that `ranges` meet.
-fn rows_max(source: &dyn Source, ranges: &[KeyRange]) -> Result<u64> {
+pub(super) fn rows_max(source: &dyn Source, ranges: &[KeyRange]) -> Result<u64> {
     if ranges.iter().any(|range| range.covers(source.key_min(), source.key_max())) {
         return Ok(source.rows());
     }

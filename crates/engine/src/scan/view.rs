@@ -11,6 +11,7 @@ use super::cursor::Cursor;
 use super::merge::{Batches, Merging, Purpose, merge};
 use super::plan::{RowsMeeting, ScanPlan};
 use super::reverse::Reverse;
+use super::split::rows_max;
 use super::unordered::Unordered;
 use super::{Row, Scan, ScanSpec, Source, StreamView};
 use crate::tombstones::Visible;
@@ -58,7 +59,7 @@ impl StreamView {
             return Err(self.stream.spec().error(ErrorKind::InvalidArgument, why.to_owned()));
         }
         // With a limit the first few blocks are read, and mostly again.
-        let met = || if spec.limit.is_some() { 0 } else { rows_met(&seen) };
+        let met = || if spec.limit.is_some() { 0 } else { rows_met(&seen, &spec.range) };
         let scan_rows = scan_rows.unwrap_or_else(met);
         let plan = ScanPlan::new(&self.stream, spec, meeting(&seen), query)?;
         let plan = Arc::new(plan.of_rows(scan_rows));
@@ -179,11 +180,11 @@ pub(super) fn blocks_met(
     }))
 }
 
-/// Rows of the blocks that a reading meets; of those that can't be told none.
-fn rows_met(seen: &[Seen]) -> u64 {
-    let of_source = |seen: &Seen| {
-        let met = blocks_met(seen).map(|met| met.map(|(_, zone, _)| u64::from(zone.rows)).sum());
-        met.unwrap_or(0_u64)
+/// Rows of the blocks that a reading meets, about: of a source that can't be read all, for whoever reads it is told.
+fn rows_met(seen: &[Seen], range: &KeyRange) -> u64 {
+    let of_source = |(source, _): &Seen| {
+        let rows = rows_max(source.as_ref(), std::slice::from_ref(range));
+        rows.unwrap_or_else(|_| source.rows())
     };
     seen.iter().map(of_source).sum()
 }
