@@ -91,9 +91,13 @@ impl Place {
     }
 
     fn reader(&self, meta: &RunMeta) -> RunReader {
-        let cache = Arc::new(BlockCache::new(1 << 24));
-        RunReader::open(&self.io, self.path(meta), STORE, &self.stream, meta.clone(), cache)
-            .unwrap()
+        self.reader_with(meta, &Arc::new(BlockCache::new(1 << 24)))
+    }
+
+    /// One that keeps what it decodes in that cache.
+    fn reader_with(&self, meta: &RunMeta, cache: &Arc<BlockCache>) -> RunReader {
+        let (path, cache) = (self.path(meta), Arc::clone(cache));
+        RunReader::open(&self.io, path, STORE, &self.stream, meta.clone(), cache).unwrap()
     }
 
     fn path(&self, meta: &RunMeta) -> PathBuf {

@@ -43,10 +43,8 @@ impl ColdFile {
             let bytes = self.decoded_bytes(wanted, rows);
             return wanted.by_dictionary.is_empty() && bytes <= self.cache.bytes_max();
         }
-        let (all, codes) = (zone.rows as usize, wanted.coded());
-        let decoded_as = DecodedAs::coded(!wanted.views.is_empty(), &codes);
-        let cached = || self.cached((block, all), &(0..all), &wanted.columns, decoded_as).0;
-        self.is_kept(block, wanted, rows) || cached().iter().any(Option::is_some)
+        let found = || self.cached_of_block((block, zone), wanted).0;
+        self.is_kept(block, wanted, rows) || found().iter().any(Option::is_some)
     }
 
     /// Whether columns of a block are among those that are kept of a scan of so many rows.
@@ -61,15 +59,19 @@ impl ColdFile {
         wanted: &ViewedColumns,
         rows: u64,
     ) -> bool {
-        let (all, codes) = (zone.rows as usize, wanted.coded());
-        let decoded_as = DecodedAs::coded(!wanted.views.is_empty(), &codes);
-        let missing = || self.cached((block, all), &(0..all), &wanted.columns, decoded_as).1;
-        self.has_room_for(wanted, rows) || missing().is_empty()
+        self.decoded_bytes(wanted, rows) <= self.cache.bytes_max()
+            || self.cached_of_block((block, zone), wanted).1.is_empty()
     }
 
-    /// Whether all columns of a scan of so many rows have room in the cache.
-    fn has_room_for(&self, wanted: &ViewedColumns, rows: u64) -> bool {
-        self.decoded_bytes(wanted, rows) <= self.cache.bytes_max()
+    /// What the cache has of all rows of a block, of these columns; and the others.
+    fn cached_of_block(
+        &self,
+        (block, zone): (usize, &Zone),
+        wanted: &ViewedColumns,
+    ) -> (Vec<Option<ArrayRef>>, Vec<usize>) {
+        let (all, codes) = (zone.rows as usize, wanted.coded());
+        let decoded_as = DecodedAs::coded(!wanted.views.is_empty(), &codes);
+        self.cached((block, all), &(0..all), &wanted.columns, decoded_as)
     }
 
     /// Whether numbers of a block are kept in 32 bits each, in a scan of so many rows of so many columns.

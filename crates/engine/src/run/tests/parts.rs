@@ -12,14 +12,12 @@ use timestrata_io::OpenMode;
 
 use super::super::parts::PART_ROWS;
 use super::selected::{OfHost, hosts, planned};
-use super::{BlockCache, Place, RunReader, STORE, series};
+use super::{BlockCache, Place, RunReader, series};
 use crate::scan::{RowFilter, RowOrder, Share, Source, ViewedColumns};
 use crate::{ErrorKind, Result};
 
 fn reader(place: &Place, meta: &RunMeta, cache_bytes: u64) -> RunReader {
-    let cache = Arc::new(BlockCache::new(cache_bytes));
-    let (stream, path) = (&place.stream, place.path(meta));
-    RunReader::open(&place.io, path, STORE, stream, meta.clone(), cache).unwrap()
+    place.reader_with(meta, &Arc::new(BlockCache::new(cache_bytes)))
 }
 
 /// Runs of long blocks, in the order of the key and by series.
@@ -229,8 +227,7 @@ fn of_a_scan_larger_than_the_cache_some_blocks_are_kept_and_the_others_go_by() {
     place.settings.run_batch_rows = 500;
     let meta = place.write(2, RunFormat::Cold, &[rows]);
     let cache = Arc::new(BlockCache::new(1 << 16));
-    let (stream, path) = (&place.stream, place.path(&meta));
-    let reader = RunReader::open(&place.io, path, STORE, stream, meta, Arc::clone(&cache)).unwrap();
+    let reader = place.reader_with(&meta, &cache);
     let whole = self::reader(&place, reader.meta(), 0);
     let mut kept = 0;
     // 64 KB of 16 bytes a row are 4,096 rows.

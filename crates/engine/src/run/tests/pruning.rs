@@ -138,8 +138,7 @@ fn cold_columns_are_kept_in_the_cache() {
     let rows = series(400);
     let (place, meta) = Place::holding(&rows, RunFormat::Cold);
     let cache = Arc::clone(&place.cache);
-    let (io, path, shared) = (&place.io, place.path(&meta), Arc::clone(&cache));
-    let reader = RunReader::open(io, path, STORE, &place.stream, meta, shared).unwrap();
+    let reader = place.reader_with(&meta, &cache);
     reader.verify_all().unwrap();
     assert_eq!(cache.bytes(), 0, "a check does not push out what readers use");
     let one = reader.read(0, &[0, 1]).unwrap();

@@ -12,7 +12,7 @@ use timestrata_format::RunFormat;
 
 use super::super::{BlockCache, Lineage, RunReader};
 use super::selected::planned;
-use super::{PROVENANCE, Place, STORE, batch_of};
+use super::{PROVENANCE, Place, batch_of};
 use crate::Result;
 use crate::scan::{NumberRange, RowFilter, RowOrder, Share, Source};
 
@@ -92,8 +92,7 @@ fn reader(place: &Place, rows: &RecordBatch, cache_bytes: u64) -> RunReader {
         place.writer(cache_bytes + 1, RunFormat::Cold).unwrap().with_decimals(&[(2, 2)]);
     writer.write(rows).unwrap();
     let meta = writer.finish(PROVENANCE, Lineage::default()).unwrap();
-    let cache = Arc::new(BlockCache::new(cache_bytes));
-    RunReader::open(&place.io, place.path(&meta), STORE, &place.stream, meta, cache).unwrap()
+    place.reader_with(&meta, &Arc::new(BlockCache::new(cache_bytes)))
 }
 
 fn places() -> [Place; 2] {
@@ -173,8 +172,7 @@ fn numbers_that_need_few_bits_are_kept_in_as_few() {
         let meta = reader(&place, &all, 0).meta().clone();
         // Floats and counts would take 480 KB, and half of it as whole numbers.
         let cache = Arc::new(BlockCache::new(420_000));
-        let (path, shared) = (place.path(&meta), Arc::clone(&cache));
-        let small = RunReader::open(&place.io, path, STORE, &place.stream, meta, shared).unwrap();
+        let small = place.reader_with(&meta, &cache);
         let whole = reader(&place, &all, 1 << 24);
         let filter = ranges().remove(6);
         let planned = planned(&place, filter.clone(), &[], false);
@@ -184,6 +182,11 @@ fn numbers_that_need_few_bits_are_kept_in_as_few() {
             blocks.map(|block| read(block).unwrap().num_rows()).collect()
         };
         let expected = count(&whole);
+        // Four at once, of which each keeps what the others may be reading.
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..4).map(|_| scope.spawn(|| count(&small))).collect();
+            readers.into_iter().for_each(|found| assert_eq!(found.join().unwrap(), expected));
+        });
         filter.asked.store(0, Ordering::Relaxed);
         assert_eq!([count(&small), count(&small)], [expected.clone(), expected]);
         assert_eq!(filter.asked.load(Ordering::Relaxed), 0, "no column is made");
@@ -231,16 +234,7 @@ fn damage_among_numbers_is_told_and_hides_no_row() {
     let mut told = 0;
     for at in end.step_by(1_777) {
         file.write_at(at as u64, &[plain[at] ^ 0x10]).unwrap();
-        let cache = Arc::new(BlockCache::new(0));
-        let damaged = RunReader::open(
-            &place.io,
-            path.clone(),
-            STORE,
-            &place.stream,
-            written.meta().clone(),
-            cache,
-        )
-        .unwrap();
+        let damaged = place.reader_with(written.meta(), &Arc::new(BlockCache::new(0)));
         match count(&damaged) {
             Ok(found) => assert_eq!(found, expected, "byte {at}"),
             Err(error) => {

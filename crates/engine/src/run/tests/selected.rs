@@ -7,7 +7,7 @@ use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, RecordBatch, St
 use arrow_select::filter::filter_record_batch;
 use timestrata_format::RunFormat;
 
-use super::{BlockCache, FORMATS, Place, RunReader, STORE, series};
+use super::{BlockCache, FORMATS, Place, RunReader, series};
 use crate::Result;
 use crate::scan::{
     ColumnBounds, PlannedFilter, RowFilter, RowOrder, ScanFilter, Source, ViewedColumns,
@@ -111,8 +111,7 @@ fn few_rows_are_not_kept_and_many_are() {
     place.settings.run_batch_rows = 1_000;
     let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
     let cache = Arc::new(BlockCache::new(1 << 24));
-    let (stream, path) = (&place.stream, place.path(&meta));
-    let reader = RunReader::open(&place.io, path, STORE, stream, meta, Arc::clone(&cache)).unwrap();
+    let reader = place.reader_with(&meta, &cache);
     let kept_by = |share| {
         let before = cache.bytes();
         reader
