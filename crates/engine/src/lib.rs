@@ -52,8 +52,9 @@ pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use repair::{FileLeftOut, RepairOptions, RepairReport, RepairedStream, repair};
 pub use scan::{
-    ColumnBounds, ColumnSize, NumberRange, PruneFilter, Row, RowFilter, Scan, ScanEstimate,
-    ScanFilter, ScanSpec, Share, Values,
+    AggregatedBlocks, Aggregates, ColumnBounds, ColumnSize, NumberAggregates, NumberRange,
+    PruneFilter, Row, RowFilter, Scan, ScanEstimate, ScanFilter, ScanSpec, SeriesAggregates, Share,
+    Values,
 };
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;

@@ -358,7 +358,7 @@ impl Stream {
     }
 
     /// The columns that tell series apart.
-    pub(crate) fn series_columns(&self) -> &[usize] {
+    pub fn series_columns(&self) -> &[usize] {
         &self.series_columns
     }
 

@@ -13,6 +13,7 @@ pub mod input;
 mod key;
 pub mod manifest;
 mod run;
+mod run_aggregates;
 mod run_layout;
 mod run_origin;
 mod scrub;
@@ -26,6 +27,7 @@ pub use key::{KeyRange, LeadKey};
 pub use run::{
     BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, RunFormat, RunMeta, RunTail, Tombstone, Zone,
 };
+pub use run_aggregates::RunAggregates;
 pub use run_layout::RunLayout;
 pub use run_origin::{BlockExtent, RunOrigin};
 pub use scrub::{SCRUB_MARK_BYTES, ScrubMark};

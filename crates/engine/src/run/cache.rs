@@ -73,6 +73,8 @@ pub(super) enum Form {
     Bounds,
     /// and as views of its text.
     ViewedBounds,
+    /// What the rows of all blocks come to.
+    Aggregates,
 }
 
 #[derive(Debug, Clone)]

@@ -18,8 +18,11 @@ use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
 use arrow_buffer::BooleanBuffer;
 use hashbrown::HashMap;
 
+use super::hot::HotFile;
+use super::reader::{Opened, RunReader, unless_damaged};
 use super::series::{Numbered, values_of_text};
-use crate::scan::Values;
+use crate::Result;
+use crate::scan::{PlannedFilter, Values, ViewedColumns};
 
 /// Columns are coded that have no more than one value for so many rows,
 const ROWS_A_VALUE_MIN: u64 = 16;
@@ -90,6 +93,35 @@ impl CodedText {
         let is_chosen = |code: u16| usize::from(code) < chosen.len() && chosen.value(code.into());
         let rows = BooleanBuffer::collect_bool(codes.len(), |row| is_chosen(codes[row]));
         Some(BooleanArray::new(rows, None))
+    }
+}
+
+impl RunReader {
+    /// Which rows of a block of a hot run may pass a filter, by columns of few texts; `None`: none of them tells.
+    pub(super) fn passing_by_codes(
+        &self,
+        opened: &Opened,
+        hot: &HotFile,
+        block: usize,
+        filter: &PlannedFilter,
+    ) -> Result<Option<BooleanArray>> {
+        let mut may_pass: Option<BooleanArray> = None;
+        for asked in filter.of_single_columns() {
+            let ViewedColumns { columns, views, .. } = &asked.column;
+            let [column] = columns.as_slice() else { continue };
+            let coded = unless_damaged(hot.coded(&opened.zones, *column), None)?;
+            let Some(coded) = coded else { continue };
+            let values = vec![Arc::clone(coded.values())];
+            let values = self.batch_of(opened, (block, values[0].len()), columns, views, values)?;
+            let rows = coded.rows_of(block, &asked.passes(&values)?);
+            may_pass = match (may_pass, rows) {
+                (Some(some), Some(rows)) if some.len() == rows.len() => {
+                    Some(BooleanArray::new(some.values() & rows.values(), None))
+                }
+                (known, rows) => known.or(rows),
+            };
+        }
+        Ok(may_pass)
     }
 }
 

@@ -107,7 +107,7 @@ impl Digits {
     }
 }
 
-fn power(digits: u32) -> f64 {
+pub(super) fn power(digits: u32) -> f64 {
     10_f64.powi(digits.cast_signed())
 }
 
@@ -148,6 +148,19 @@ pub(super) fn as_decimals(
     let factor = power(digits);
     let whole = values.unary::<_, Decimal64Type>(|value| (value * factor).round() as i64);
     Ok(Arc::new(whole.with_data_type(data_type)))
+}
+
+/// A float that is a decimal number as a whole number of its units, `factor` of which are 1.
+#[inline]
+pub(super) fn units_of(value: f64, factor: f64) -> i64 {
+    // The product is nearer to a whole number than to any half. Of floats between this and twice as much each is a whole
+    // number, so that adding it rounds: without a call, which rounding is for processors that don't know how to.
+    const ROUNDS: f64 = (3_u64 << 51) as f64;
+    let product = value * factor;
+    match product.abs() < (1_u64 << 51) as f64 {
+        true => ((product + ROUNDS) - ROUNDS) as i64,
+        false => product.round() as i64,
+    }
 }
 
 /// The same numbers as floats, where a column has decimal ones: in their place where nobody else has them.

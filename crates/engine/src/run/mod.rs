@@ -8,6 +8,7 @@
 //! [`timestrata_format::RunMeta`]; no byte of a file is handed out before its checksum has
 //! been compared. Flush and compaction write runs; scans and `check` read them.
 
+mod aggregates;
 mod block_builder;
 mod cache;
 mod checked;
@@ -58,3 +59,6 @@ const LAYOUT_KEY: &str = "timestrata.layout";
 
 /// The key under which a cold run's metadata says where the filters of its blocks' words lie.
 const WORDS_KEY: &str = "timestrata.words";
+
+/// The key under which a cold run's metadata says where that lies which its rows come to.
+const AGGREGATES_KEY: &str = "timestrata.aggregates";

@@ -7,9 +7,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use timestrata_format::{KeyRange, LeadKey, RunFormat, RunMeta, RunOrigin, StoreId};
+use timestrata_format::{KeyRange, LeadKey, RunFormat, RunId, RunMeta, RunOrigin, StoreId};
 use timestrata_io::sync::{Mutex, get_or_try_init};
 use timestrata_io::{Bytes, Io, OpenMode};
 
@@ -23,8 +23,8 @@ use super::parts::missing;
 use super::tail::{self, Zone};
 use crate::key::KeyView;
 use crate::scan::{
-    ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder, Share, Source, SourceSummary,
-    Values, ViewedColumns, views,
+    BlockAggregates, ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder, Share, Source,
+    SourceSummary, Values, ViewedColumns, views,
 };
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
@@ -368,33 +368,6 @@ impl RunReader {
         })
     }
 
-    /// Which rows of a block of a hot run may pass a filter, by columns of few texts; `None`: none of them tells.
-    fn passing_by_codes(
-        &self,
-        opened: &Opened,
-        hot: &HotFile,
-        block: usize,
-        filter: &PlannedFilter,
-    ) -> Result<Option<BooleanArray>> {
-        let mut may_pass: Option<BooleanArray> = None;
-        for asked in filter.of_single_columns() {
-            let ViewedColumns { columns, views, .. } = &asked.column;
-            let [column] = columns.as_slice() else { continue };
-            let coded = unless_damaged(hot.coded(&opened.zones, *column), None)?;
-            let Some(coded) = coded else { continue };
-            let values = vec![Arc::clone(coded.values())];
-            let values = self.batch_of(opened, (block, values[0].len()), columns, views, values)?;
-            let rows = coded.rows_of(block, &asked.passes(&values)?);
-            may_pass = match (may_pass, rows) {
-                (Some(some), Some(rows)) if some.len() == rows.len() => {
-                    Some(BooleanArray::new(some.values() & rows.values(), None))
-                }
-                (known, rows) => known.or(rows),
-            };
-        }
-        Ok(may_pass)
-    }
-
     /// The leading keys must be what the zone map says, else a scan that trusted the zone
     /// map gave wrong rows. The ends suffice here; `verify_all` looks at each key.
     fn check_ends(&self, opened: &Opened, zone: &Zone, lead: &ArrayRef) -> Result<()> {
@@ -416,8 +389,17 @@ impl RunReader {
 }
 
 impl Source for RunReader {
-    fn is_run(&self) -> bool {
-        true
+    fn run(&self) -> Option<RunId> {
+        Some(self.meta.id)
+    }
+
+    fn aggregates(&self) -> Result<Option<Arc<BlockAggregates>>> {
+        let opened = self.opened()?;
+        match (&opened.content, &opened.evolution) {
+            // Who reads the rows needs none of it.
+            (Content::Cold(cold), None) => unless_damaged(cold.aggregates(&opened.zones), None),
+            _ => Ok(None),
+        }
     }
 
     #[inline]
@@ -580,7 +562,7 @@ impl Source for RunReader {
 
 /// What a filter or a dictionary says that only spares work; `otherwise` where it is damaged, for the
 /// rows are whole, or whoever reads them is told.
-fn unless_damaged<T>(outcome: Result<T>, otherwise: T) -> Result<T> {
+pub(super) fn unless_damaged<T>(outcome: Result<T>, otherwise: T) -> Result<T> {
     match outcome {
         Err(error) if error.kind() == ErrorKind::Corruption => Ok(otherwise),
         outcome => outcome,

@@ -116,7 +116,7 @@ pub(super) enum SeriesValues<'a> {
 impl SeriesValues<'_> {
     /// The bytes of a value; `None`: it is null.
     #[inline]
-    fn get(&self, row: usize) -> Option<&[u8]> {
+    pub(super) fn get(&self, row: usize) -> Option<&[u8]> {
         match self {
             Self::Text(text) => text.is_valid(row).then(|| text.value(row).as_bytes()),
             Self::Fixed { bytes, width, nulls } => {
@@ -125,6 +125,11 @@ impl SeriesValues<'_> {
             }
         }
     }
+}
+
+/// All columns of a batch; `None` where one has a type that rows can't lie by.
+pub(super) fn values_of_columns(tags: &RecordBatch) -> Option<Vec<SeriesValues<'_>>> {
+    tags.columns().iter().map(values).collect()
 }
 
 fn values_of<'a>(block: &'a RecordBatch, columns: &[usize]) -> Option<Vec<SeriesValues<'a>>> {

@@ -7,12 +7,12 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use timestrata_format::{
-    HeaderError, RunFormat, RunLayout, RunMeta, RunOrigin, StoreId, WordFilters,
+    HeaderError, RunAggregates, RunFormat, RunLayout, RunMeta, RunOrigin, StoreId, WordFilters,
 };
 pub(super) use timestrata_format::{RunTail, Zone};
 
 use super::sink::Sums;
-use super::{LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
+use super::{AGGREGATES_KEY, LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Stream};
 
 /// What the manifest says of the run that a tail is of.
@@ -140,6 +140,18 @@ pub(super) fn origin(path: &Path, offset: u64, text: Option<&str>) -> Result<Opt
 /// As [`from_text`].
 pub(super) fn layout(path: &Path, offset: u64, text: Option<&str>) -> Result<Option<RunLayout>> {
     text.map(|text| entry((path, offset), LAYOUT_KEY, text, RunLayout::decode)).transpose()
+}
+
+/// Reads where a run's aggregates lie; `None` where it has none.
+///
+/// # Errors
+/// As [`from_text`].
+pub(super) fn aggregates(
+    path: &Path,
+    offset: u64,
+    text: Option<&str>,
+) -> Result<Option<RunAggregates>> {
+    text.map(|text| entry((path, offset), AGGREGATES_KEY, text, RunAggregates::decode)).transpose()
 }
 
 fn check_identity(path: &Path, tail: &RunTail, store_id: StoreId, meta: &RunMeta) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Runs written and read back, whole.
 
+mod aggregates;
 mod damage;
 mod parts;
 mod pruning;

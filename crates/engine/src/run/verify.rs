@@ -4,9 +4,13 @@ use std::cmp::Ordering;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_schema::{ArrowError, SchemaRef};
 use timestrata_format::checksum::crc32c;
 
-use super::reader::{Opened, RunReader};
+use super::aggregates::AggregatesBuilder;
+use super::block_builder::Block;
+use super::decimals::DecimalColumn;
+use super::reader::{Content, Opened, RunReader};
 use crate::Result;
 use crate::key::{KeyOrder, KeyView};
 use crate::scan::Source;
@@ -43,6 +47,7 @@ impl RunReader {
         let mut before = None;
         let (mut rows, mut delete_markers) = (0_u64, 0_u64);
         let columns: Vec<usize> = (0..opened.file_columns).collect();
+        let mut aggregates = AddedAgain::of(opened)?;
         for (block, zone) in opened.zones.iter().enumerate() {
             let batch = opened.content.decode(block, zone, &columns)?;
             self.verify_keys(opened, block, &batch)?;
@@ -54,6 +59,9 @@ impl RunReader {
                 return Err(bad(&format!("row {row} is out of order")));
             }
             before = keys.num_rows().checked_sub(1).map(|last| keys.slice(last, 1));
+            if let Some(aggregates) = &mut aggregates {
+                aggregates.add(&batch).map_err(|error| bad(&error.to_string()))?;
+            }
             rows += batch.num_rows() as u64;
             if self.stream().is_latest() {
                 let marks = batch.columns().last().and_then(|column| column.as_boolean_opt());
@@ -67,6 +75,9 @@ impl RunReader {
                 self.delete_markers()
             );
             return Err(file.bad(0, message));
+        }
+        if let Some(aggregates) = aggregates {
+            aggregates.compare().map_err(|why| file.bad(0, why))?;
         }
         Ok(VerifyReport { bytes: file.bytes().len() as u64, rows })
     }
@@ -97,5 +108,46 @@ impl RunReader {
             return Ok(Some(0));
         }
         Ok((1..keys.len()).find(|row| !follows(keys.compare(row - 1, &keys, *row))))
+    }
+}
+
+/// What a cold run keeps of what its rows come to, and the same added up again.
+pub(super) struct AddedAgain {
+    schema: SchemaRef,
+    decimals: Vec<DecimalColumn>,
+    spans: Vec<(u32, u32)>,
+    kept: RecordBatch,
+    builder: AggregatesBuilder,
+}
+
+impl AddedAgain {
+    /// `None` for runs that keep none, or were written when their stream had other columns.
+    pub(super) fn of(opened: &Opened) -> Result<Option<Self>> {
+        let (Content::Cold(cold), None) = (&opened.content, &opened.evolution) else {
+            return Ok(None);
+        };
+        let Some((entry, kept)) = cold.kept_aggregates()? else { return Ok(None) };
+        let builder = AggregatesBuilder::again(&kept.columns, entry);
+        Ok(Some(Self {
+            schema: cold.schema().clone(),
+            decimals: cold.decimals(),
+            spans: entry.spans.clone(),
+            kept: kept.rows,
+            builder,
+        }))
+    }
+
+    pub(super) fn add(&mut self, batch: &RecordBatch) -> std::result::Result<(), ArrowError> {
+        let block = Block::new(&self.schema, vec![batch.clone()]);
+        self.builder.add(&block, &self.decimals).map(|_| ())
+    }
+
+    pub(super) fn compare(self) -> std::result::Result<(), String> {
+        let added = self.builder.finish(&self.schema, &self.decimals);
+        let added = added.map_err(|error| error.to_string())?;
+        match added.is_some_and(|added| added.spans == self.spans && added.rows == self.kept) {
+            true => Ok(()),
+            false => Err("what a run keeps of its rows' sums is not what they come to".into()),
+        }
     }
 }

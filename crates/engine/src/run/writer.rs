@@ -7,11 +7,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use timestrata_format::{
-    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, BlockExtent, LeadKey, RunFormat, RunId,
-    RunLayout, RunMeta, RunOrigin, SeqNo, StoreId, Tombstone, WordFilters,
+    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, BlockExtent, LeadKey, RunAggregates,
+    RunFormat, RunId, RunLayout, RunMeta, RunOrigin, SeqNo, StoreId, Tombstone, WordFilters,
 };
 use timestrata_io::{DiskFile, Io, OpenMode};
 
+use super::aggregates::{self, AggregatesBuilder};
 use super::block_builder::{Block, BlockBuilder, BlockLimits};
 use super::decimals::DecimalColumn;
 use super::encoder::Encoder;
@@ -21,8 +22,8 @@ use super::sink::Sink;
 use super::stored_block::{StoredBlock, smaller_decimals};
 use super::tail::{self, RunTail, Zone};
 use super::{
-    LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, cold, file_name,
-    word_filter,
+    AGGREGATES_KEY, LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, cold,
+    file_name, word_filter,
 };
 use crate::key::KeyView;
 use crate::stream::to_definition;
@@ -123,6 +124,8 @@ pub(crate) struct RunWriter {
     extents: Vec<BlockExtent>,
     /// Of cold runs of a stream whose words count: the filters of the blocks, and their lengths.
     words: Option<(Vec<u8>, Vec<u32>)>,
+    /// Of cold runs of a stream whose series are told apart: what the rows come to.
+    aggregates: Option<AggregatesBuilder>,
     last_key: Option<LeadKey>,
     rows: u64,
     delete_markers: u64,
@@ -192,6 +195,7 @@ impl RunWriter {
             zones: Vec::new(),
             extents: Vec::new(),
             words: (format == RunFormat::Cold && stream.has_words()).then(Default::default),
+            aggregates: AggregatesBuilder::of(stream).filter(|_| format == RunFormat::Cold),
             last_key: None,
             rows: 0,
             delete_markers: 0,
@@ -281,6 +285,7 @@ impl RunWriter {
         let (first, last) = first.zip(last).expect("a run has a row");
         let (key_min, key_max) = (first.key_min, last.key_max);
         let words = self.write_words()?;
+        let aggregates = self.write_aggregates()?;
         let origin = self.origin(provenance, lineage);
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
         let tail_offset = sink.written();
@@ -306,6 +311,8 @@ impl RunWriter {
             (ORIGIN_KEY, tail::to_text(&origin.encode())),
         ];
         entries.extend(words.map(|words| (WORDS_KEY, tail::to_text(&words.encode()))));
+        let aggregates = aggregates.map(|aggregates| tail::to_text(&aggregates.encode()));
+        entries.extend(aggregates.map(|text| (AGGREGATES_KEY, text)));
         entries.extend(self.layout().map(|layout| (LAYOUT_KEY, tail::to_text(&layout.encode()))));
         self.encoder.finish(entries).map_err(|error| self.failed("write a run's tail", error))?;
         let sink = self.encoder.sink().ok_or_else(|| missing_sink(&self.path))?;
@@ -348,6 +355,21 @@ impl RunWriter {
             offset,
             lengths,
         }))
+    }
+
+    /// Writes behind the blocks what their rows come to; where it is.
+    fn write_aggregates(&mut self) -> Result<Option<RunAggregates>> {
+        let Some(builder) = self.aggregates.take() else { return Ok(None) };
+        let columns = builder.columns().clone();
+        let added = builder.finish(self.stream.schema(), &self.decimals);
+        let added = added.map_err(|error| self.failed("add up a run", error.into()))?;
+        let Some(added) = added else { return Ok(None) };
+        let bytes = aggregates::encode(&added.rows);
+        let bytes = bytes.map_err(|error| self.failed("add up a run", error.into()))?;
+        let offset = self.encoder.bytes_written();
+        let appended = self.encoder.append(&bytes);
+        appended.map_err(|error| self.failed("write what a run comes to", error))?;
+        Ok(Some(aggregates::entry(&columns, added.spans, offset..offset + bytes.len() as u64)))
     }
 
     /// # Panics
@@ -461,6 +483,13 @@ impl RunWriter {
             self.decimals = smaller.map_err(|error| {
                 self.failed("choose how numbers of a run are stored", error.into())
             })?;
+        }
+        if let Some(builder) = &mut self.aggregates {
+            match builder.add(block, &self.decimals) {
+                Ok(true) => {}
+                Ok(false) => self.aggregates = None,
+                Err(error) => return Err(self.failed("add up a run", error.into())),
+            }
         }
         let schema = cold::in_file(self.stream.stored_schema(), self.layout().as_ref());
         let stored = StoredBlock::new(block, order, &self.decimals, schema);

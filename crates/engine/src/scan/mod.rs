@@ -8,6 +8,7 @@
 //! without those that a later range delete hides; of a `Latest` stream the newest row a key,
 //! unless that is a delete marker.
 
+mod aggregates;
 mod ahead;
 mod batch_builder;
 mod copy;
@@ -44,6 +45,8 @@ use timestrata_format::KeyRange;
 
 use crate::damage::LeftOut;
 use crate::{MissingRange, Result, RunningQuery};
+pub use aggregates::{AggregatedBlocks, Aggregates, NumberAggregates, SeriesAggregates};
+pub(crate) use aggregates::{BlockAggregates, Span};
 pub(crate) use merge::merge_sources;
 pub use number_range::NumberRange;
 pub use prune::PruneFilter;
@@ -108,6 +111,9 @@ pub struct ScanSpec {
     /// Rows may come in any order, which spares putting them in that of the key; and of the rows only a share is wanted.
     /// Not for streams that keep the newest row a key, nor together with `reverse`.
     pub any_order: Option<Share>,
+    /// Blocks that are not read, as [`Snapshot::aggregates`](crate::Snapshot::aggregates) of the same snapshot has told what
+    /// their rows come to. Only for rows in any order.
+    pub without: AggregatedBlocks,
 }
 
 /// One of several scans of the same rows in any order, which give each row once between them.

@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_format::{KeyRange, LeadKey, RunMeta, SeqNo, Zone};
+use timestrata_format::{KeyRange, LeadKey, RunId, RunMeta, SeqNo, Zone};
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
 use super::threads::ReadingThreads;
-use super::{ColumnSize, PruneFilter, RowOrder, Share, Values, views};
+use super::{BlockAggregates, ColumnSize, PruneFilter, RowOrder, Share, Values, views};
 use crate::tombstones::{Tombstones, Visible};
 use crate::{Result, Stream};
 
@@ -131,9 +131,13 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn read_rows(&self, block: usize, count: usize) -> Result<Cow<'_, RecordBatch>> {
         self.read(block, &(0..count).collect::<Vec<_>>()).map(Cow::Owned)
     }
-    /// Whether it is a run, and not a part of a memtable.
-    fn is_run(&self) -> bool {
-        false
+    /// Which run it is; `None` for a part of a memtable.
+    fn run(&self) -> Option<RunId> {
+        None
+    }
+    /// What its rows come to, series by series, where that is kept.
+    fn aggregates(&self) -> Result<Option<Arc<BlockAggregates>>> {
+        Ok(None)
     }
     /// The values that a column has in a block, or more than these; `None` where that is not known
     /// without decoding rows.

@@ -59,7 +59,7 @@ impl StreamView {
         for source in &self.sources {
             let (min, max) = (source.key_min(), source.key_max());
             let is_met = ranges.iter().any(|range| range.overlaps(min, max));
-            match (is_met, source.is_run()) {
+            match (is_met, source.run().is_some()) {
                 (true, true) => estimate.runs_read += 1,
                 (false, true) => estimate.runs_skipped += 1,
                 (true, false) => estimate.chunks_read += 1,

@@ -14,7 +14,7 @@ use timestrata_format::{KeyRange, Zone};
 use super::merge::Batches;
 use super::plan::{ScanPlan, unfit};
 use super::view::Seen;
-use super::{PartsOfBlock, RowOrder, Share, Source};
+use super::{AggregatedBlocks, PartsOfBlock, RowOrder, Share, Source};
 use crate::Result;
 
 /// Rows of a piece of a long block, about: few enough to stay in the processor's caches while they are gone through.
@@ -30,6 +30,8 @@ pub(super) struct Unordered {
     /// Of those of which all keys are, whatever they are.
     keyless: Arc<ScanPlan>,
     shares: Shares,
+    /// Blocks that are not read.
+    without: AggregatedBlocks,
     /// Of which blocks are left.
     seen: VecDeque<Seen>,
     /// The next block of the first of them.
@@ -49,12 +51,15 @@ impl Unordered {
         keyless: ScanPlan,
         seen: Vec<Seen>,
         share: Share,
+        without: AggregatedBlocks,
     ) -> Self {
-        let rows = seen.iter().map(|(source, _)| source.rows()).sum();
+        let rows: u64 = seen.iter().map(|(source, _)| source.rows()).sum();
+        let rows = rows.saturating_sub(without.rows());
         Self {
             plan,
             keyless: Arc::new(keyless),
             shares: Shares::new(share),
+            without,
             seen: seen.into(),
             block: 0,
             parts: None,
@@ -82,10 +87,14 @@ impl Unordered {
             }
         };
         let rest = blocks.get(self.block..).unwrap_or_default();
-        let is_met = |zone: &Zone| {
-            zone.rows > 0 && visible.first_overlap(zone.key_min, zone.key_max).is_some()
+        let without = self.without.of_run(source.run()).unwrap_or_default();
+        let is_left_out = |block: usize| without.iter().any(|blocks| blocks.contains(&block));
+        let is_met = |(block, zone): (usize, &Zone)| {
+            zone.rows > 0
+                && visible.first_overlap(zone.key_min, zone.key_max).is_some()
+                && !is_left_out(block)
         };
-        let Some(skipped) = rest.iter().position(is_met) else {
+        let Some(skipped) = (self.block..).zip(rest).position(is_met) else {
             self.next_source();
             return Ok(true);
         };

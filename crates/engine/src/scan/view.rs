@@ -54,12 +54,17 @@ impl StreamView {
             let why = "rows of the newest a key, and rows in reverse, come in order";
             return Err(self.stream.spec().error(ErrorKind::InvalidArgument, why.to_owned()));
         }
+        if spec.any_order.is_none() && !spec.without.is_empty() {
+            let why = "only of rows in any order blocks are left out";
+            return Err(self.stream.spec().error(ErrorKind::InvalidArgument, why.to_owned()));
+        }
         if spec.any_order.is_none() && !spec.text_dictionaries.is_empty() {
             let why = "only rows in any order come with dictionaries of text";
             return Err(self.stream.spec().error(ErrorKind::InvalidArgument, why.to_owned()));
         }
         // With a limit the first few blocks are read, and mostly again.
         let met = || if spec.limit.is_some() { 0 } else { rows_met(&seen, &spec.range) };
+        let met = || met().saturating_sub(spec.without.rows());
         let scan_rows = scan_rows.unwrap_or_else(met);
         let plan = ScanPlan::new(&self.stream, spec, meeting(&seen), query)?;
         let plan = Arc::new(plan.of_rows(scan_rows));
@@ -80,7 +85,7 @@ impl StreamView {
                 let keyless = ScanPlan::new(&self.stream, spec, RowsMeeting::NOT, query)?;
                 let mut keyless = keyless.of_rows(scan_rows);
                 keyless.left_out = plan.left_out.clone();
-                Box::new(Unordered::new(plan, keyless, seen, share))
+                Box::new(Unordered::new(plan, keyless, seen, share, spec.without.clone()))
             }
             (None, None) if spec.reverse => Box::new(Reverse::new(plan, seen)),
             (None, None) => forward(plan, seen, Purpose::Batches)?,

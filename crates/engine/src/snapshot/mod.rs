@@ -8,8 +8,8 @@ use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
 use crate::scan::StreamView;
 use crate::{
-    Cell, ColumnSize, Error, ErrorKind, PruneFilter, Result, Row, RunningQuery, Scan, ScanEstimate,
-    ScanSpec, Stream, Values,
+    Aggregates, Cell, ColumnSize, Error, ErrorKind, PruneFilter, Result, Row, RunningQuery, Scan,
+    ScanEstimate, ScanSpec, Stream, Values,
 };
 
 struct SnapshotInner {
@@ -217,6 +217,48 @@ impl Snapshot {
     /// What a scan of `ranges`, which must be disjoint, will meet. Reads no row.
     pub fn estimate(&self, stream: StreamId, ranges: &[KeyRange]) -> Result<ScanEstimate> {
         self.read(stream)?.estimate(ranges)
+    }
+
+    /// What the rows of `ranges`, which must be disjoint, come to, series by series: of rows by the columns `by`, which are among
+    /// those that [tell series apart](crate::SERIES_PROPERTY), and of the numbers in the columns `of`. As far as compacted runs
+    /// keep that: of the other rows it tells nothing, and a scan [without](ScanSpec::without) the blocks that it tells of gives
+    /// them. For streams that keep all rows by time.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # appender.append(&[Cell::Int(1_000), Cell::Float(20.5)], Durability::Written)?;
+    /// let snapshot = store.snapshot()?;
+    /// let known = snapshot.aggregates(kitchen, &[KeyRange::ALL], &[], &[1])?;
+    /// let mut rows: i64 = known.pieces.iter().flat_map(|piece| piece.rows.iter().flatten()).sum();
+    /// let rest = ScanSpec { any_order: Some(Share::WHOLE), without: known.blocks, ..ScanSpec::default() };
+    /// for batch in snapshot.scan(kitchen, &rest)? {
+    ///     rows += batch?.num_rows() as i64;
+    /// }
+    /// assert_eq!(rows, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` for a stream that the snapshot doesn't hold.
+    pub fn aggregates(
+        &self,
+        stream: StreamId,
+        ranges: &[KeyRange],
+        by: &[usize],
+        of: &[usize],
+    ) -> Result<Aggregates> {
+        self.read(stream)?.aggregates(ranges, by, of)
     }
 
     /// What each column takes in compacted runs; of what is not compacted yet nothing is told.

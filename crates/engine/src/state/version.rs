@@ -14,7 +14,8 @@ use timestrata_io::{Disk, Io};
 use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
 use crate::scan::{
-    PartsOfBlock, PlannedFilter, RowOrder, Share, Source, SourceSummary, ViewedColumns,
+    BlockAggregates, PartsOfBlock, PlannedFilter, RowOrder, Share, Source, SourceSummary,
+    ViewedColumns,
 };
 use crate::tombstones::Tombstones;
 use crate::{ColumnSize, PruneFilter, Result, Stream, Values};
@@ -193,8 +194,12 @@ pub(crate) fn heeded<'a>(
 
 /// A run handle is read as its reader; the handle keeps the file from being removed.
 impl Source for RunHandle {
-    fn is_run(&self) -> bool {
-        true
+    fn run(&self) -> Option<RunId> {
+        Some(self.meta.id)
+    }
+
+    fn aggregates(&self) -> Result<Option<Arc<BlockAggregates>>> {
+        self.reader.aggregates()
     }
 
     #[inline]

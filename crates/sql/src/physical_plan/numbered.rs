@@ -9,11 +9,12 @@ mod ids;
 mod keys;
 mod rows;
 mod runs;
+mod stored;
 mod texts;
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
@@ -33,9 +34,11 @@ use datafusion::physical_plan::{
     replace_children_if_necessary,
 };
 use futures::stream::try_unfold;
+use timestrata_engine::Aggregates;
 
 pub(super) use self::keys::Groups;
 use self::rows::Grouping;
+use self::stored::Stored;
 use super::operator::{names_of, recompute};
 use super::scan::StreamScan;
 
@@ -74,6 +77,10 @@ struct NumberedGroupsExec {
     types: Vec<DataType>,
     /// Columns of the input that nothing is done with but to group by them: a scan may give codes of their text.
     coded: Vec<usize>,
+    /// What compacted runs may keep of it.
+    stored: Option<Stored>,
+    /// What they do keep, once one partition has asked.
+    told: OnceLock<Arc<Aggregates>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -95,9 +102,32 @@ impl NumberedGroupsExec {
         let schema = plain.input().schema();
         let types = by.input_exprs().into_iter().map(|expr| expr.data_type(&schema).ok());
         let types: Vec<DataType> = types.collect::<Option<_>>()?;
-        Groups::by(&types)?;
-        let metrics = ExecutionPlanMetricsSet::new();
-        Some(Self { plain: Arc::new(plain.clone()), types, coded: only_grouped_by(plain), metrics })
+        let stored = Stored::of(plain);
+        // Without groups DataFusion's own is as quick.
+        if stored.is_none() || !types.is_empty() {
+            Groups::by(&types)?;
+        }
+        Some(Self {
+            plain: Arc::new(plain.clone()),
+            types,
+            coded: only_grouped_by(plain),
+            stored,
+            told: OnceLock::new(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        })
+    }
+
+    /// What compacted runs keep of it.
+    fn told(&self) -> Result<Arc<Aggregates>> {
+        if let Some(told) = self.told.get() {
+            return Ok(Arc::clone(told));
+        }
+        let scan = self.plain.input().downcast_ref::<StreamScan>();
+        let found = match (&self.stored, scan) {
+            (Some(stored), Some(scan)) => stored.find(scan)?,
+            _ => Aggregates::default(),
+        };
+        Ok(Arc::clone(self.told.get_or_init(|| Arc::new(found))))
     }
 }
 
@@ -129,6 +159,9 @@ impl DisplayAs for NumberedGroupsExec {
         f.write_str("NumberedGroupsExec: ")?;
         if !self.coded.is_empty() && self.plain.input().is::<StreamScan>() {
             write!(f, "codes=[{}], ", names_of(&self.plain.input().schema(), &self.coded))?;
+        }
+        if self.stored.is_some() {
+            f.write_str("stored aggregates where there are, ")?;
         }
         self.plain.fmt_as(form, f)
     }
@@ -177,15 +210,19 @@ impl ExecutionPlan for NumberedGroupsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let Some(groups) = Groups::by(&self.types) else {
-            return self.plain.execute(partition, context);
-        };
+        let groups = Groups::by(&self.types).unwrap_or_default();
+        let told = self.told()?;
         let input = match self.plain.input().downcast_ref::<StreamScan>() {
-            Some(scan) => scan.execute_coded(&self.coded, partition, &context)?,
+            Some(scan) => scan.execute_coded(&self.coded, &told.blocks, partition, &context)?,
             None => self.plain.input().execute(partition, Arc::clone(&context))?,
         };
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let grouping = Grouping::new(&self.plain, groups, input, &context, metrics)?;
+        let mut grouping = Grouping::new(&self.plain, groups, input, &context, metrics)?;
+        if let Some(stored) = self.stored.as_ref().filter(|_| partition == 0) {
+            for piece in &told.pieces {
+                grouping.add_states(&piece.series, &stored.states(piece)?)?;
+            }
+        }
         let states = try_unfold(grouping, |mut grouping| async move {
             Ok(grouping.next().await?.map(|states| (states, grouping)))
         });

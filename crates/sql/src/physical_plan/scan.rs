@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -22,7 +22,8 @@ use datafusion::physical_plan::{
 };
 use futures::stream::poll_fn;
 use timestrata_engine::{
-    KeyRange, Merge, Scan, ScanEstimate, ScanFilter, ScanSpec, Share, Snapshot,
+    AggregatedBlocks, Aggregates, KeyRange, Merge, Scan, ScanEstimate, ScanFilter, ScanSpec, Share,
+    Snapshot,
 };
 
 use super::filtered_scan::ScanCondition;
@@ -268,7 +269,7 @@ impl ExecutionPlan for StreamScan {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        self.execute_coded(&[], partition, &context)
+        self.execute_coded(&[], &AggregatedBlocks::default(), partition, &context)
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -315,54 +316,78 @@ impl ExecutionPlan for StreamScan {
 }
 
 impl StreamScan {
-    /// The rows of one partition. Of those of its columns that are `coded`, batches have codes of a dictionary where their
-    /// text is stored so, and views elsewhere: types of batches are not those of the plan then.
+    /// The rows of one partition, where they come in any order but for those of the blocks `without`. Of those of its columns
+    /// that are `coded`, batches have codes of a dictionary where their text is stored so, and views elsewhere: types of batches
+    /// are not those of the plan then.
     pub(super) fn execute_coded(
         &self,
         coded: &[usize],
+        without: &AggregatedBlocks,
         partition: usize,
         context: &TaskContext,
     ) -> Result<SendableRecordBatchStream> {
+        let mut rows = self.partition_rows(partition, context);
         if !self.is_unordered {
-            let ranges = self.partitions.get(partition).cloned().unwrap_or_default();
-            return Ok(self.rows(ranges, None, &[], partition, context));
+            rows.ranges = self.partitions.get(partition).cloned().unwrap_or_default().into_iter();
+            return Ok(self.streamed(rows, partition));
         }
         let coded = coded.iter().filter_map(|column| self.columns.get(*column).copied());
-        let coded: Vec<usize> = coded.collect();
-        Ok(self.rows(self.ranges.as_slice().to_vec(), None, &coded, partition, context))
+        rows.scan.text_dictionaries = coded.collect();
+        rows.scan.without = without.clone();
+        rows.ranges = self.ranges.as_slice().to_vec().into_iter();
+        Ok(self.streamed(rows, partition))
     }
 
-    /// The rows of some ranges; of each what `wants` says, if it is there.
-    fn rows(
-        &self,
-        ranges: Vec<KeyRange>,
-        wants: Option<Box<Wants>>,
-        coded: &[usize],
-        partition: usize,
-        context: &TaskContext,
-    ) -> SendableRecordBatchStream {
-        let metrics = BaselineMetrics::new(&self.metrics, partition);
+    /// The columns of the stream that tell its series apart, where what whole blocks of compacted runs come to may take the
+    /// place of their rows.
+    pub(super) fn series_columns_of_whole_blocks(&self) -> Option<&[usize]> {
+        let is_whole = self.is_unordered && !self.has_filter() && self.limit.is_none();
+        let series = self.table.stream.series_columns();
+        (is_whole && !series.is_empty()).then_some(series)
+    }
+
+    /// What such blocks come to.
+    pub(super) fn aggregates(&self, by: &[usize], of: &[usize]) -> Result<Aggregates> {
+        let stream = self.table.stream.id();
+        self.snapshot.aggregates(stream, self.ranges.as_slice(), by, of).map_err(carried)
+    }
+
+    /// The column of the leading key.
+    pub(super) fn lead_column(&self) -> usize {
+        self.table.stream.lead_column()
+    }
+
+    /// A column of the stream.
+    pub(super) fn stream_field(&self, column: usize) -> Option<&FieldRef> {
+        self.table.stream.schema().fields().get(column)
+    }
+
+    /// What one partition reads, of no range yet.
+    fn partition_rows(&self, partition: usize, context: &TaskContext) -> PartitionRows {
         let share = Share { part: partition, parts: self.partitions.len() };
-        let mut rows = PartitionRows {
+        PartitionRows {
             schema: self.schema(),
             snapshot: self.snapshot.clone(),
             scan: ScanSpec {
                 columns: Some(self.columns.clone()),
                 reverse: self.reverse,
                 text_views: true,
-                text_dictionaries: coded.to_vec(),
                 any_order: self.is_unordered.then_some(share),
                 filter: self.condition.as_ref().map(ScanCondition::for_scan),
                 ..ScanSpec::default()
             },
             stream: self.table.stream.id(),
-            ranges: ranges.into_iter(),
-            wants,
+            ranges: Vec::new().into_iter(),
+            wants: None,
             rows_left: self.limit.unwrap_or(usize::MAX),
             batch_rows: context.session_config().batch_size().max(1),
             current: None,
             batch: None,
-        };
+        }
+    }
+
+    fn streamed(&self, mut rows: PartitionRows, partition: usize) -> SendableRecordBatchStream {
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
         let pieces = poll_fn(move |_| {
             let _timer = metrics.elapsed_compute().timer();
             let next = rows.next_piece();
@@ -386,7 +411,10 @@ impl StreamScan {
             pieces.extend(self.snapshot.pieces(stream, range).map_err(carried)?);
         }
         pieces.reverse();
-        Ok(self.rows(pieces, Some(Box::new(wants)), &[], 0, context))
+        let mut rows = self.partition_rows(0, context);
+        rows.ranges = pieces.into_iter();
+        rows.wants = Some(Box::new(wants));
+        Ok(self.streamed(rows, 0))
     }
 
     /// Whether rows may be left out by a filter besides those that the scan has.

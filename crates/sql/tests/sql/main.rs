@@ -1,6 +1,7 @@
 //! SQL over stores with all that streams can be; one program, so that DataFusion is linked once.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod aggregates;
 mod answers;
 mod behaviour;
 mod ending;

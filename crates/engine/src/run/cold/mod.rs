@@ -3,6 +3,7 @@
 //! Rows of a block lie in the order of the key, or by series (see [`series`]). The cache has columns
 //! as they are stored; who reads gets them in the order of the key.
 
+mod aggregates;
 mod block;
 mod columns;
 mod decode;
@@ -32,7 +33,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
-use timestrata_format::{RunId, RunLayout, WordFilters};
+use timestrata_format::{RunAggregates, RunId, RunLayout, WordFilters};
 
 use self::decode::DecodedTypes;
 pub(super) use self::decode::{ChosenRows, DecodedAs, Decoding};
@@ -42,7 +43,7 @@ use super::checked::{CheckedFile, byte_range, guarded};
 use super::series::{self, PLACE_COLUMN};
 use super::tail::{self, Zone};
 use super::word_filter::BlockWords;
-use super::{LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
+use super::{AGGREGATES_KEY, LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
 use crate::scan::views;
 use crate::{Error, Result, Stream};
 
@@ -100,6 +101,8 @@ pub(super) struct ColdFooter {
     pub(super) origin_text: Option<String>,
     /// Where the filters of its blocks' words are, if it has them.
     pub(super) words_text: Option<String>,
+    /// Where that lies which its rows come to, if it has it.
+    aggregates: Option<RunAggregates>,
     metadata: ArrowReaderMetadata,
 }
 
@@ -127,6 +130,7 @@ pub(super) struct ColdFile {
     /// Bloom filters of the leading key, as row groups were asked for.
     filters: Vec<OnceLock<Option<Sbbf>>>,
     words: Option<BlockWords>,
+    aggregates: Option<RunAggregates>,
 }
 
 /// Reads the footer, which lies in the verified tail at `tail_start`.
@@ -150,6 +154,8 @@ pub(super) fn read_footer(
         let (tail_text, words_text) = (entry(METADATA_KEY), entry(WORDS_KEY));
         let origin_text = entry(ORIGIN_KEY);
         let layout = tail::layout(path, tail_start as u64, entry(LAYOUT_KEY).as_deref())?;
+        let aggregates = entry(AGGREGATES_KEY);
+        let aggregates = tail::aggregates(path, tail_start as u64, aggregates.as_deref())?;
         let as_today = in_file(schema, layout.as_ref());
         let as_today = ArrowReaderOptions::new().with_schema(as_today);
         let metadata = match ArrowReaderMetadata::try_new(Arc::clone(&metadata), as_today) {
@@ -162,7 +168,16 @@ pub(super) fn read_footer(
             let message = "the columns of a run are not those that its layout tells of";
             Error::corruption(path, tail_start as u64, message)
         })?;
-        Ok(ColdFooter { schema, layout, tail, tail_text, origin_text, words_text, metadata })
+        Ok(ColdFooter {
+            schema,
+            layout,
+            tail,
+            tail_text,
+            origin_text,
+            words_text,
+            aggregates,
+            metadata,
+        })
     })
 }
 
@@ -250,6 +265,7 @@ impl ColdFile {
             tail: footer.tail,
             filters,
             words: None,
+            aggregates: footer.aggregates,
         })
     }
 
@@ -261,6 +277,11 @@ impl ColdFile {
 
     pub(super) fn file(&self) -> &CheckedFile {
         &self.file
+    }
+
+    /// The columns of the stream as it was.
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
     /// How many digits a column of floats has behind the point, where it is stored as decimal numbers.

@@ -17,8 +17,8 @@ use super::texts::Texts;
 /// A pair of numbers has the second one in these bits.
 const LOW_BITS: u32 = u32::BITS;
 
-/// The groups of rows, by the values of some columns.
-#[derive(Debug)]
+/// The groups of rows, by the values of some columns; by none: one group, once there is a row.
+#[derive(Debug, Default)]
 pub(in crate::physical_plan) struct Groups {
     columns: Vec<Column>,
     /// What numbers of the columns go together: the first two columns, their pairs and the third, and
@@ -26,6 +26,7 @@ pub(in crate::physical_plan) struct Groups {
     pairs: Vec<Ids<u64>>,
     /// Numbers of the column that is being added.
     scratch: Vec<usize>,
+    has_rows: bool,
 }
 
 impl Groups {
@@ -33,18 +34,34 @@ impl Groups {
     pub(in crate::physical_plan) fn by(types: &[DataType]) -> Option<Self> {
         let columns: Vec<Column> = types.iter().map(Column::of).collect::<Option<_>>()?;
         let pairs = columns.iter().skip(1).map(|_| Ids::default()).collect();
-        (!columns.is_empty()).then_some(Self { columns, pairs, scratch: Vec::new() })
+        (!columns.is_empty()).then_some(Self { columns, pairs, ..Self::default() })
     }
 
     pub(in crate::physical_plan) fn len(&self) -> usize {
         match (self.pairs.last(), self.columns.first()) {
             (Some(pairs), _) => pairs.len(),
             (None, Some(column)) => column.len(),
-            (None, None) => 0,
+            (None, None) => usize::from(self.has_rows),
         }
     }
 
-    /// Puts the number of each row's group into `numbers`. The columns have the types that were told.
+    /// Puts the number of the group of each of so many rows into `numbers`. The columns have the types that were told.
+    pub(super) fn number_rows(
+        &mut self,
+        columns: &[ArrayRef],
+        rows: usize,
+        numbers: &mut Vec<usize>,
+    ) -> Result<()> {
+        if !self.columns.is_empty() {
+            return self.number(columns, numbers);
+        }
+        self.has_rows |= rows > 0;
+        numbers.clear();
+        numbers.resize(rows, 0);
+        Ok(())
+    }
+
+    /// The same where there is a column.
     pub(in crate::physical_plan) fn number(
         &mut self,
         columns: &[ArrayRef],
@@ -65,6 +82,7 @@ impl Groups {
 
     /// The columns, a row a group in the order of their numbers; then there is no group any more.
     pub(super) fn take(&mut self) -> Result<Vec<ArrayRef>> {
+        self.has_rows = false;
         let mut taken: Vec<ArrayRef> = Vec::with_capacity(self.columns.len());
         let mut each = self.columns.iter_mut();
         taken.extend(each.next().map(Column::take).transpose()?);

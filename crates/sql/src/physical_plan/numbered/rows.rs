@@ -193,8 +193,26 @@ impl Grouping {
         Some(batch.slice(start, rows))
     }
 
+    /// Adds what other rows come to: the groups that they are in, and the states of each function.
+    ///
+    /// # Errors
+    /// Those of the functions, and of memory that isn't there.
+    pub(super) fn add_states(&mut self, by: &[ArrayRef], states: &[Vec<ArrayRef>]) -> Result<()> {
+        let fields = self.schema.fields().iter();
+        let by = by.iter().zip(fields).map(|(column, field)| cast(column, field.data_type()));
+        let by = by.collect::<std::result::Result<Vec<_>, _>>()?;
+        let rows = states.iter().flatten().next().map_or(0, |states| states.len());
+        self.groups.number_rows(&by, rows, &mut self.numbers)?;
+        let groups = self.groups.len();
+        for (function, states) in self.functions.iter_mut().zip(states) {
+            function.states.merge_batch(states, &self.numbers, groups)?;
+        }
+        self.memory.try_resize(self.size())
+    }
+
     fn add(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.groups.number(&evaluate(&self.by, batch)?, &mut self.numbers)?;
+        let by = evaluate(&self.by, batch)?;
+        self.groups.number_rows(&by, batch.num_rows(), &mut self.numbers)?;
         let groups = self.groups.len();
         let has_runs = self.functions.iter().any(|function| function.fold.is_some());
         let runs = (has_runs && self.runs.find(&self.numbers)).then_some(&self.runs);
