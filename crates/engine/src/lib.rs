@@ -17,6 +17,7 @@ mod compaction;
 mod damage;
 mod directory;
 mod error;
+pub mod ids;
 mod key;
 mod lock;
 mod maintenance;

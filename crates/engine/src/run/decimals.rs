@@ -111,6 +111,12 @@ pub(super) fn power(digits: u32) -> f64 {
     10_f64.powi(digits.cast_signed())
 }
 
+/// Of floats between this and twice as much each is a whole number, so that adding it to a smaller one rounds that; and the last
+/// bits of the sum are that number. Without a call, which rounding is for processors that are not known to have it.
+const ROUNDS: f64 = (3_u64 << 51) as f64;
+/// What it rounds is smaller than this.
+const ROUNDED_MAX: f64 = (1_u64 << 51) as f64;
+
 /// Whether all values come back as they were.
 fn are_decimal(values: &Float64Array, digits: u32) -> bool {
     let factor = power(digits);
@@ -118,12 +124,17 @@ fn are_decimal(values: &Float64Array, digits: u32) -> bool {
         let whole = (value * factor).round();
         whole.abs() <= WHOLE_MAX && (whole as i64 as f64 / factor).to_bits() == value.to_bits()
     };
+    // Without a branch and a call a value, compilers look at several at once. No zero has a sign.
+    let comes_back_quickly = |value: f64| {
+        let product = value * factor;
+        let whole = (product + ROUNDS) - ROUNDS + 0.0;
+        (product.abs() < ROUNDED_MAX) & ((whole / factor).to_bits() == value.to_bits())
+    };
     match values.nulls() {
-        // Without a branch a value, compilers look at several at once.
-        None => values
-            .values()
-            .chunks(1024)
-            .all(|chunk| chunk.iter().fold(true, |all, value| all & comes_back(*value))),
+        None => values.values().chunks(1024).all(|chunk| {
+            chunk.iter().fold(true, |all, value| all & comes_back_quickly(*value))
+                || chunk.iter().all(|value| comes_back(*value))
+        }),
         Some(_) => values.iter().flatten().all(comes_back),
     }
 }
@@ -146,19 +157,16 @@ pub(super) fn as_decimals(
         return Err(ArrowError::CastError(message));
     }
     let factor = power(digits);
-    let whole = values.unary::<_, Decimal64Type>(|value| (value * factor).round() as i64);
+    let whole = values.unary::<_, Decimal64Type>(|value| units_of(value, factor));
     Ok(Arc::new(whole.with_data_type(data_type)))
 }
 
 /// A float that is a decimal number as a whole number of its units, `factor` of which are 1.
 #[inline]
 pub(super) fn units_of(value: f64, factor: f64) -> i64 {
-    // The product is nearer to a whole number than to any half. Of floats between this and twice as much each is a whole
-    // number, so that adding it rounds: without a call, which rounding is for processors that don't know how to.
-    const ROUNDS: f64 = (3_u64 << 51) as f64;
     let product = value * factor;
-    match product.abs() < (1_u64 << 51) as f64 {
-        true => ((product + ROUNDS) - ROUNDS) as i64,
+    match product.abs() < ROUNDED_MAX {
+        true => (product + ROUNDS).to_bits().wrapping_sub(ROUNDS.to_bits()).cast_signed(),
         false => product.round() as i64,
     }
 }

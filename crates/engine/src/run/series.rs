@@ -24,6 +24,7 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::block_builder::Block;
+use crate::ids::Ids;
 
 /// The name of the column of places, which is a file's last.
 pub(super) const PLACE_COLUMN: &str = "timestrata.place";
@@ -114,6 +115,14 @@ pub(super) enum SeriesValues<'a> {
 }
 
 impl SeriesValues<'_> {
+    /// How many there are.
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Fixed { bytes, width, .. } => bytes.len() / width.max(&1),
+        }
+    }
+
     /// The bytes of a value; `None`: it is null.
     #[inline]
     pub(super) fn get(&self, row: usize) -> Option<&[u8]> {
@@ -176,13 +185,97 @@ pub(super) struct Numbered {
     pub(super) firsts: Vec<usize>,
 }
 
+/// Bytes of a text that is its own key, at most: the last byte is its length.
+const KEY_BYTES: usize = size_of::<u128>() - 1;
+const LENGTH_BITS: usize = 8 * KEY_BYTES;
+/// The key of null: no text has it, nor a number.
+const NULL_KEY: u128 = u128::MAX;
+
+impl SeriesValues<'_> {
+    /// Whether each value has a key of its own.
+    fn has_keys(&self) -> bool {
+        match self {
+            Self::Text(text) => {
+                let offsets = text.value_offsets();
+                let each = offsets.iter().zip(offsets.iter().skip(1));
+                each.fold(true, |all, (from, to)| all & (to - from <= KEY_BYTES as i32))
+            }
+            Self::Fixed { width, .. } => *width <= size_of::<u64>(),
+        }
+    }
+
+    /// The key of a value that has one.
+    #[inline]
+    fn key(&self, row: usize) -> u128 {
+        let Some(value) = self.get(row) else { return NULL_KEY };
+        let length = value.len().min(KEY_BYTES);
+        let mut bytes = [0; size_of::<u128>()];
+        match self {
+            // Where as many bytes follow they are read at once, which is quicker than so many that nobody knows before.
+            Self::Text(text) => {
+                let start = text.value_offsets().get(row).map_or(usize::MAX, |at| *at as usize);
+                let all = text.value_data().get(start..).and_then(|rest| rest.first_chunk());
+                if let Some(all) = all {
+                    let mask = (1 << (8 * length)) - 1;
+                    return u128::from_le_bytes(*all) & mask | (length as u128) << LENGTH_BITS;
+                }
+            }
+            Self::Fixed { .. } => {}
+        }
+        bytes.iter_mut().zip(value).for_each(|(byte, from)| *byte = *from);
+        u128::from_le_bytes(bytes) | (length as u128) << LENGTH_BITS
+    }
+}
+
 impl Numbered {
-    /// Who comes after whom is mostly the same each time round: that is tried first, and spares the hashing.
+    /// The series of rows that some columns tell apart.
     pub(super) fn of(values: &[SeriesValues<'_>]) -> Self {
-        let rows = values.first().map_or(0, |column| match column {
-            SeriesValues::Text(text) => text.len(),
-            SeriesValues::Fixed { bytes, width, .. } => bytes.len() / width.max(&1),
+        Self::by_keys(values).unwrap_or_else(|| Self::by_values(values))
+    }
+
+    /// By keys of the values, column by column; `None` where some value has no key.
+    fn by_keys(values: &[SeriesValues<'_>]) -> Option<Self> {
+        let (first, rest) = values.split_first()?;
+        if !values.iter().all(SeriesValues::has_keys) {
+            return None;
+        }
+        let mut ids = Ids::default();
+        let rows = first.len();
+        let mut found = Self::numbered((0..rows).map(|row| ids.of(first.key(row))));
+        for column in rest {
+            // Most say nothing that the first one, a host's name, has not said.
+            let told: Vec<u128> = found.firsts.iter().map(|row| column.key(*row)).collect();
+            let mut each = found.ids.iter().enumerate();
+            if each.all(|(row, id)| told.get(*id as usize) == Some(&column.key(row))) {
+                continue;
+            }
+            let (mut ids, mut pairs) = (Ids::default(), Ids::default());
+            let each = found.ids.iter().enumerate();
+            let pair = |(row, id): (usize, &u32)| {
+                pairs.of((ids.of(column.key(row)) as u64) << u32::BITS | u64::from(*id))
+            };
+            found = Self::numbered(each.map(pair));
+        }
+        Some(found)
+    }
+
+    /// Of numbers each of which is the next one, or was there before.
+    fn numbered(numbers: impl Iterator<Item = usize>) -> Self {
+        let mut firsts = Vec::new();
+        let ids = numbers.enumerate().map(|(row, number)| {
+            if number == firsts.len() {
+                firsts.push(row);
+            }
+            // Blocks have far fewer than 2^32 rows.
+            number as u32
         });
+        let ids = ids.collect();
+        Self { ids, firsts }
+    }
+
+    /// Who comes after whom is mostly the same each time round: that is tried first, and spares the hashing.
+    fn by_values(values: &[SeriesValues<'_>]) -> Self {
+        let rows = values.first().map_or(0, SeriesValues::len);
         let hashing = DefaultHashBuilder::default();
         let mut known: HashTable<(u64, u32)> = HashTable::new();
         let mut found = Self { ids: Vec::with_capacity(rows), firsts: Vec::new() };

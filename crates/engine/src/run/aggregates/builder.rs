@@ -7,6 +7,7 @@ use arrow_array::types::{Decimal64Type, Float64Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, Int64Array, PrimitiveArray, RecordBatch, UInt64Array,
 };
+use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
@@ -116,18 +117,12 @@ impl AggregatesBuilder {
         if self.rows.len() as u64 > SERIES_MAX_AT_FIRST && !self.is_worth_keeping() {
             return Ok(false);
         }
-        let place_of = |id: &u32| places.get(*id as usize).copied().unwrap_or_default() as usize;
-        let places: Vec<usize> = numbered.ids.iter().map(place_of).collect();
-        self.add_keys(&block.column(self.columns.lead)?, &places)?;
-        let kept = self.rows.len();
+        let added = BlockSeries { ids: numbered.ids, firsts: numbered.firsts, places };
+        self.add_keys(&block.column(self.columns.lead)?, &added)?;
         for (column, numbers) in self.columns.numbers.iter().zip(&mut self.numbers) {
             let digits = decimals.iter().find(|(decimal, _)| decimal == column);
-            numbers.add(
-                &block.column(*column)?,
-                digits.map(|(_, digits)| *digits),
-                &places,
-                kept,
-            )?;
+            let digits = digits.map(|(_, digits)| *digits);
+            numbers.add(&block.column(*column)?, digits, &added, self.rows.len())?;
         }
         self.span.blocks += 1;
         self.span.rows += block.rows() as u64;
@@ -186,17 +181,23 @@ impl AggregatesBuilder {
         Ok(places)
     }
 
-    fn add_keys(&mut self, keys: &ArrayRef, places: &[usize]) -> Result<(), ArrowError> {
+    /// Adds the rows of a block, whose keys are in order.
+    fn add_keys(&mut self, keys: &ArrayRef, added: &BlockSeries) -> Result<(), ArrowError> {
         let keys = cast(keys, &DataType::Int64)?;
-        for (key, place) in keys.as_primitive::<Int64Type>().values().iter().zip(places) {
-            let slots = (self.rows.get_mut(*place), self.firsts.get_mut(*place));
-            if let (Some(rows), Some(first)) = slots
-                && let Some(last) = self.lasts.get_mut(*place)
-            {
-                *rows += 1;
-                *first = (*first).min(*key);
-                *last = (*last).max(*key);
-            }
+        let keys = keys.as_primitive::<Int64Type>().values();
+        let of_each = added.each(keys, None, (0, i64::MIN), |one: &mut (i64, i64), key| {
+            *one = (one.0 + 1, key);
+        });
+        for ((first, place), (count, last)) in added.firsts.iter().zip(&added.places).zip(of_each) {
+            let place = *place as usize;
+            let slots = (self.rows.get_mut(place), self.firsts.get_mut(place));
+            let (Some(rows), Some(kept_first)) = slots else { continue };
+            let (Some(key), Some(kept_last)) = (keys.get(*first), self.lasts.get_mut(place)) else {
+                continue;
+            };
+            *rows += count;
+            *kept_first = (*kept_first).min(*key);
+            *kept_last = (*kept_last).max(last);
         }
         Ok(())
     }
@@ -271,16 +272,36 @@ struct WholeNumbers {
 
 impl WholeNumbers {
     const NONE: Self = Self { count: 0, sum: 0, min: i64::MAX, max: i64::MIN, is_unknown: false };
+}
+
+/// Of one block; the sum wraps around.
+#[derive(Debug, Clone, Copy)]
+struct WholeOfBlock {
+    count: i64,
+    sum: i64,
+    min: i64,
+    max: i64,
+}
+
+impl WholeOfBlock {
+    const NONE: Self = Self { count: 0, sum: 0, min: i64::MAX, max: i64::MIN };
 
     fn add(&mut self, value: i64) {
         self.count += 1;
-        self.sum += i128::from(value);
+        self.sum = self.sum.wrapping_add(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
+
+    /// Whether the sum can't have wrapped.
+    fn is_sum(&self) -> bool {
+        let greatest = self.min.unsigned_abs().max(self.max.unsigned_abs());
+        self.count == 0
+            || u128::from(greatest) * u128::from(self.count.unsigned_abs()) <= i64::MAX as u128
+    }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Floats {
     count: i64,
     sum: f64,
@@ -292,20 +313,84 @@ impl Floats {
     const NONE: Self = Self { count: 0, sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
 
     fn add(&mut self, value: f64) {
-        self.count += 1;
-        self.sum += value;
-        self.min = if value < self.min { value } else { self.min };
-        self.max = if value > self.max { value } else { self.max };
+        self.add_other(&Self { count: 1, sum: value, min: value, max: value });
+    }
+
+    fn add_other(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = if other.min < self.min { other.min } else { self.min };
+        self.max = if other.max > self.max { other.max } else { self.max };
+    }
+}
+
+/// The series of a block.
+struct BlockSeries {
+    /// Of each row.
+    ids: Vec<u32>,
+    /// The first row of each series.
+    firsts: Vec<usize>,
+    /// The place of each among all that are kept.
+    places: Vec<u32>,
+}
+
+impl BlockSeries {
+    /// What the values of each series come to, those that are there.
+    fn each<A: Copy, T: Copy>(
+        &self,
+        values: &[T],
+        nulls: Option<&NullBuffer>,
+        none: A,
+        add: impl Fn(&mut A, T),
+    ) -> Vec<A> {
+        let mut each = vec![none; self.firsts.len()];
+        let mut add_to = |id: u32, value: T| {
+            if let Some(one) = each.get_mut(id as usize) {
+                add(one, value);
+            }
+        };
+        let all = self.ids.iter().zip(values);
+        match nulls.filter(|nulls| nulls.null_count() > 0) {
+            None => all.for_each(|(id, value)| add_to(*id, *value)),
+            Some(nulls) => {
+                let there = all.zip(nulls.iter()).filter(|(_, is_valid)| *is_valid);
+                there.for_each(|((id, value), _)| add_to(*id, *value));
+            }
+        }
+        each
+    }
+
+    /// Adds whole numbers, of which `whole` makes what was stored.
+    fn add_whole<T: Copy>(
+        &self,
+        kept: &mut [WholeNumbers],
+        (values, nulls): (&[T], Option<&NullBuffer>),
+        whole: impl Fn(T) -> i64,
+    ) {
+        let of_block = self.each(values, nulls, WholeOfBlock::NONE, |one: &mut WholeOfBlock, v| {
+            one.add(whole(v));
+        });
+        let sums: Vec<i128> = match of_block.iter().all(WholeOfBlock::is_sum) {
+            true => of_block.iter().map(|one| i128::from(one.sum)).collect(),
+            false => self.each(values, nulls, 0, |sum, v| *sum += i128::from(whole(v))),
+        };
+        for ((one, sum), place) in of_block.iter().zip(sums).zip(&self.places) {
+            let Some(kept) = kept.get_mut(*place as usize) else { continue };
+            kept.count += one.count;
+            kept.sum += sum;
+            kept.min = kept.min.min(one.min);
+            kept.max = kept.max.max(one.max);
+        }
     }
 }
 
 impl Numbers {
-    /// Adds values, each to the series of its place, of which there are so many.
+    /// Adds the values of a block, now that so many series are kept.
     fn add(
         &mut self,
         values: &ArrayRef,
         digits: Option<u32>,
-        places: &[usize],
+        added: &BlockSeries,
         kept: usize,
     ) -> Result<(), ArrowError> {
         let is_whole = digits.is_some() || values.data_type().is_integer();
@@ -323,18 +408,23 @@ impl Numbers {
             Self::Floats(each) => {
                 each.resize(kept, Floats::NONE);
                 let floats = cast(values, &DataType::Float64)?;
-                let floats = floats.as_primitive::<Float64Type>();
-                add_each(each, floats.values(), values, places, Floats::add);
+                let floats = floats.as_primitive::<Float64Type>().values();
+                let of_block = added.each(floats, values.nulls(), Floats::NONE, Floats::add);
+                for (one, place) in of_block.iter().zip(&added.places) {
+                    if let Some(kept) = each.get_mut(*place as usize) {
+                        kept.add_other(one);
+                    }
+                }
             }
             Self::Whole { each, .. } => {
                 each.resize(kept, WholeNumbers::NONE);
                 match (digits, values.as_primitive_opt::<Float64Type>()) {
                     (Some(digits), Some(floats)) => {
                         let factor = power(digits);
-                        let add = |one: &mut WholeNumbers, value| one.add(units_of(value, factor));
-                        add_each(each, floats.values(), values, places, add);
+                        let floats = (floats.values().as_ref(), values.nulls());
+                        added.add_whole(each, floats, |value| units_of(value, factor));
                     }
-                    _ => add_whole(each, values, places)?,
+                    _ => add_integers(each, values, added)?,
                 }
             }
         }
@@ -378,44 +468,24 @@ fn finished<A, T: ArrowPrimitiveType>(
     std::iter::once(counts).chain(values).collect()
 }
 
-/// Adds whole numbers; of those that are too large it is noted that the sum isn't known.
-fn add_whole(
-    each: &mut [WholeNumbers],
+/// Adds whole numbers; where some are too large it is noted that the sum isn't known.
+fn add_integers(
+    kept: &mut [WholeNumbers],
     values: &ArrayRef,
-    places: &[usize],
+    added: &BlockSeries,
 ) -> Result<(), ArrowError> {
     let whole = cast(values, &DataType::Int64)?;
     let whole = whole.as_primitive::<Int64Type>();
-    add_each(each, whole.values(), values, places, WholeNumbers::add);
+    added.add_whole(kept, (whole.values(), values.nulls()), |value| value);
     // What has no place among these numbers came out as null.
     if whole.null_count() > values.null_count() {
         let is_lost = |row: usize| whole.is_null(row) && values.is_valid(row);
-        for (_, place) in places.iter().enumerate().filter(|(row, _)| is_lost(*row)) {
-            each.iter_mut().skip(*place).take(1).for_each(|one| one.is_unknown = true);
+        for (_, id) in added.ids.iter().enumerate().filter(|(row, _)| is_lost(*row)) {
+            let place = added.places.get(*id as usize).map(|place| *place as usize);
+            if let Some(kept) = place.and_then(|place| kept.get_mut(place)) {
+                kept.is_unknown = true;
+            }
         }
     }
     Ok(())
-}
-
-/// Adds each value that is there to the one at its place; `valid` says which are.
-fn add_each<A, T: Copy>(
-    each: &mut [A],
-    values: &[T],
-    valid: &ArrayRef,
-    places: &[usize],
-    add: impl Fn(&mut A, T),
-) {
-    let mut to_place = |place: usize, value: T| {
-        if let Some(one) = each.get_mut(place) {
-            add(one, value);
-        }
-    };
-    let all = places.iter().zip(values);
-    match valid.nulls().filter(|nulls| nulls.null_count() > 0) {
-        None => all.for_each(|(place, value)| to_place(*place, *value)),
-        Some(nulls) => {
-            let there = all.zip(nulls.iter()).filter(|(_, is_valid)| *is_valid);
-            there.for_each(|((place, value), _)| to_place(*place, *value));
-        }
-    }
 }

@@ -31,8 +31,9 @@ proptest! {
         let column: ArrayRef = Arc::new(Float64Array::from(vec![Some(value), None]));
         let found = digits(&[value]);
         prop_assert!(found.is_some_and(|found| found <= count));
-        for digits in [found.unwrap(), count] {
-            let stored = as_decimals(&column, digits).unwrap();
+        let alone: ArrayRef = Arc::new(Float64Array::from(vec![value]));
+        for (column, digits) in [(&column, found.unwrap()), (&column, count), (&alone, count)] {
+            let stored = as_decimals(column, digits).unwrap();
             // In another place while somebody else has them, and then in theirs.
             prop_assert_eq!(as_floats(Arc::clone(&stored)).to_data(), column.to_data());
             prop_assert_eq!(as_floats(stored).to_data(), column.to_data());

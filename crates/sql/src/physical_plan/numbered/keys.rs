@@ -11,7 +11,8 @@ use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_datafusion_err};
 
-use super::ids::{Ids, number_each, number_pairs};
+use timestrata_engine::ids::{Ids, number_each, number_pairs};
+
 use super::texts::Texts;
 
 /// A pair of numbers has the second one in these bits.

@@ -11,8 +11,7 @@ use datafusion::arrow::array::{
 use datafusion::common::{Result, internal_datafusion_err};
 use hashbrown::HashMap;
 use timestrata_engine::CodeTable;
-
-use super::ids::{Ids, number_each};
+use timestrata_engine::ids::{Ids, number_each};
 
 /// Text up to this length is within its view.
 const INLINE_BYTES: u32 = 12;

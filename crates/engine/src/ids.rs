@@ -1,4 +1,4 @@
-//! Numbers for the keys of groups: 0 for the first key that is seen, 1 for the next other one.
+//! Numbers for keys, of groups and of series: 0 for the first key that is seen, 1 for the next other one.
 //!
 //! Keys of rows that come by time repeat: a minute for all of its rows, a few hundred symbols again
 //! and again. So a small table of the keys seen last is asked first. Its answer costs one comparison,
@@ -13,7 +13,14 @@ const RECENT_BITS: u32 = 10;
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What is numbered.
-pub(super) trait Key: Copy + Eq + Default {
+///
+/// ```
+/// use timestrata_engine::ids::Key;
+///
+/// assert_ne!(1_u64.hash(), 2_u64.hash());
+/// ```
+pub trait Key: Copy + Eq + Default {
+    /// Equal keys have the same one, and others mostly another.
     fn hash(self) -> u64;
 }
 
@@ -40,8 +47,16 @@ struct Recent<K> {
 }
 
 /// The numbers of keys.
+///
+/// ```
+/// use timestrata_engine::ids::Ids;
+///
+/// let mut ids = Ids::default();
+/// assert_eq!([ids.of(70_u64), ids.of(50), ids.of(70), ids.of_null()], [0, 1, 0, 2]);
+/// assert_eq!(ids.take().collect::<Vec<_>>(), [Some(70), Some(50), None]);
+/// ```
 #[derive(Debug)]
-pub(super) struct Ids<K> {
+pub struct Ids<K> {
     recent: Box<[Recent<K>; RECENT]>,
     table: HashTable<usize>,
     /// By number.
@@ -62,13 +77,18 @@ impl<K: Key> Default for Ids<K> {
 
 impl<K: Key> Ids<K> {
     /// How many keys have a number, "none" among them.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.keys.len()
+    }
+
+    /// Whether none has one.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
     }
 
     /// The number of a key.
     #[inline]
-    pub(super) fn of(&mut self, key: K) -> usize {
+    pub fn of(&mut self, key: K) -> usize {
         let hash = key.hash();
         let place = (hash >> (u64::BITS - RECENT_BITS)) as usize % RECENT;
         let recent = self.recent[place];
@@ -96,7 +116,7 @@ impl<K: Key> Ids<K> {
     }
 
     /// The number of "no value".
-    pub(super) fn of_null(&mut self) -> usize {
+    pub fn of_null(&mut self) -> usize {
         *self.null.get_or_insert_with(|| {
             self.keys.push(K::default());
             self.keys.len() - 1
@@ -104,7 +124,7 @@ impl<K: Key> Ids<K> {
     }
 
     /// All keys by their numbers, `None` for "no value"; no key has a number any more.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Option<K>> + use<K> {
+    pub fn take(&mut self) -> impl Iterator<Item = Option<K>> + use<K> {
         let null = self.null.take();
         self.table = HashTable::new();
         *self.recent = [Recent::default(); RECENT];
@@ -113,7 +133,7 @@ impl<K: Key> Ids<K> {
     }
 
     /// Bytes in memory.
-    pub(super) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         size_of_val(&*self.recent)
             + self.table.allocation_size()
             + self.keys.capacity() * size_of::<K>()
@@ -124,7 +144,15 @@ impl<K: Key> Ids<K> {
 const AT_ONCE: usize = 16;
 
 /// Appends the number of each value, which is mostly that of its neighbour where rows lie by series or by time.
-pub(super) fn number_each<V: Copy + PartialEq>(
+///
+/// ```
+/// use timestrata_engine::ids::{Ids, number_each};
+///
+/// let (mut ids, mut numbers) = (Ids::default(), Vec::new());
+/// number_each(&[70_u64, 70, 50], &mut numbers, |value| ids.of(value));
+/// assert_eq!(numbers, [0, 0, 1]);
+/// ```
+pub fn number_each<V: Copy + PartialEq>(
     values: &[V],
     numbers: &mut Vec<usize>,
     mut number_of: impl FnMut(V) -> usize,
@@ -148,7 +176,15 @@ pub(super) fn number_each<V: Copy + PartialEq>(
 }
 
 /// Replaces numbers by those of the pairs that they are with others.
-pub(super) fn number_pairs(
+///
+/// ```
+/// use timestrata_engine::ids::{Ids, number_pairs};
+///
+/// let (mut ids, mut numbers) = (Ids::default(), vec![0, 0, 1, 0]);
+/// number_pairs(&mut numbers, &[5, 6, 5, 5], |one, other| ids.of((one * 10 + other) as u64));
+/// assert_eq!(numbers, [0, 1, 2, 0]);
+/// ```
+pub fn number_pairs(
     numbers: &mut [usize],
     others: &[usize],
     mut number_of: impl FnMut(usize, usize) -> usize,
@@ -172,6 +208,3 @@ pub(super) fn number_pairs(
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
