@@ -36,6 +36,7 @@ fn main() {
         write_runs(&store, &streams);
         write_altered(&store);
         write_by_series(&store);
+        write_added_up(&store);
         write_log(&store, &streams);
         if is_killed {
             machine.tear(&store, &streams);
@@ -284,6 +285,42 @@ fn write_by_series(store: &Store) {
     store.commit(Changes::new().insert(id, rows), WRITTEN).unwrap();
     store.compact(Some(id)).unwrap();
     store.commit(Changes::new().delete_range(id, KeyRange::times(30, 40)), WRITTEN).unwrap();
+}
+
+/// A run with rows enough of each series that what they come to is kept beside them, and rows behind it.
+fn write_added_up(store: &Store) {
+    const ROWS: i64 = 3_200;
+    let fields = vec![
+        Field::new("time", DataType::Int64, false),
+        Field::new("meter", DataType::Utf8, true),
+        Field::new("litres", DataType::Int64, true),
+        Field::new("price", DataType::Float64, true),
+        Field::new("ratio", DataType::Float64, true),
+    ];
+    let properties = [(SERIES_PROPERTY, "meter"), (COLD_BLOCK_ROWS_PROPERTY, "800")];
+    let spec = StreamSpec {
+        run_format: RunFormat::Cold,
+        properties: properties.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
+        ..StreamSpec::new("meters", Arc::new(Schema::new(fields)))
+    };
+    let id = store.create_stream(spec).unwrap();
+    let rows = |rows: std::ops::Range<i64>| {
+        let each = || rows.clone();
+        let meters = each().map(|row| (row % 3 != 1).then(|| format!("meter {}", row % 3)));
+        let litres = each().map(|row| (row % 5 != 2).then_some(row % 50));
+        let prices = each().map(|row| (row % 7 != 3).then_some((row % 400) as f64 / 100.0));
+        let ratios = each().map(|row| (row > 0).then_some(1.0 / (row % 10) as f64));
+        batch(vec![
+            ("time", Arc::new(Int64Array::from_iter_values(each()))),
+            ("meter", Arc::new(StringArray::from_iter(meters))),
+            ("litres", Arc::new(Int64Array::from_iter(litres))),
+            ("price", Arc::new(Float64Array::from_iter(prices))),
+            ("ratio", Arc::new(Float64Array::from_iter(ratios))),
+        ])
+    };
+    store.commit(Changes::new().insert(id, rows(0..ROWS)), WRITTEN).unwrap();
+    store.compact(Some(id)).unwrap();
+    store.commit(Changes::new().insert(id, rows(ROWS..ROWS + 9)), WRITTEN).unwrap();
 }
 
 /// Commits of each kind that only the log holds, until the store is closed.

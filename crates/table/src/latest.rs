@@ -8,16 +8,15 @@
 use std::panic::resume_unwind;
 use std::thread::ScopedJoinHandle;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
-use arrow_row::{RowConverter, Rows, SortField};
-use arrow_schema::{DataType, Field};
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_schema::Field;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use hashbrown::HashSet;
 use timestrata_engine::{Cell, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec};
 use timestrata_io::sync::processors;
 
+use super::series_keys::{Keys, Maker, NULL};
 use super::view::TableView;
 use super::write::unmade;
 
@@ -25,57 +24,6 @@ use super::write::unmade;
 const SERIES_FEW: usize = 4096;
 /// Rows that are worth a thread.
 const ROWS_A_THREAD: u64 = 500_000;
-/// No text: stands for null.
-const NULL: &[u8] = &[0xFF];
-
-/// Bytes that are equal where the values of some columns are.
-enum Keys {
-    Text(StringArray),
-    Rows(Rows),
-}
-
-impl Keys {
-    fn get(&self, row: usize) -> &[u8] {
-        match self {
-            Self::Text(texts) if texts.is_valid(row) => texts.value(row).as_bytes(),
-            Self::Text(_) => NULL,
-            Self::Rows(rows) => rows.row(row).data(),
-        }
-    }
-}
-
-/// How keys are made of columns.
-enum Maker {
-    Text,
-    Rows(Box<RowConverter>),
-}
-
-impl Maker {
-    fn new(fields: &[&Field]) -> Result<Self> {
-        if let [only] = fields
-            && only.data_type() == &DataType::Utf8
-        {
-            return Ok(Self::Text);
-        }
-        let sorts = fields.iter().map(|field| SortField::new(field.data_type().clone())).collect();
-        let converter = RowConverter::new(sorts).map_err(|error| {
-            Error::new(ErrorKind::InvalidArgument, "columns that can't be compared")
-                .caused_by(error)
-        })?;
-        Ok(Self::Rows(Box::new(converter)))
-    }
-
-    fn keys(&self, columns: &[ArrayRef]) -> Result<Keys> {
-        Ok(match (self, columns) {
-            (Self::Text, [texts]) => Keys::Text(texts.as_string::<i32>().clone()),
-            (Self::Text, _) => Keys::Text(StringArray::new_null(0)),
-            (Self::Rows(converter), _) => {
-                Keys::Rows(converter.convert_columns(columns).map_err(unmade)?)
-            }
-        })
-    }
-}
-
 type SeenSeries = HashSet<Box<[u8]>>;
 
 /// A row of which time and series are known.

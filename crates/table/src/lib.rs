@@ -52,6 +52,8 @@ mod latest;
 mod layout;
 mod options;
 mod replace;
+mod series;
+mod series_keys;
 mod text;
 mod time;
 mod together;

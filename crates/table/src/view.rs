@@ -17,6 +17,7 @@ use timestrata_values::range::key_range;
 use super::identity;
 use super::latest::latest;
 use super::layout::Layout;
+use super::series;
 use super::write::unmade;
 
 /// What to read of a table.
@@ -257,5 +258,62 @@ impl TableView {
     pub fn latest(&self, by: &[String], range: &KeyRange) -> Result<RecordBatch> {
         let by = by.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
         latest(self, &by, range)
+    }
+
+    /// Columns that tell its series apart.
+    pub fn tags(&self) -> &[String] {
+        &self.layout.definition.tags
+    }
+
+    /// The columns of [`TableView::series`].
+    ///
+    /// # Errors
+    /// As that.
+    pub fn series_schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::new(series::schema(self, &self.tag_columns()?)))
+    }
+
+    /// The series of the rows in `range`: for each combination of the tags' values that some row has, these, the `first` time,
+    /// the `last` one and the `count` of its rows, in the order of the tags. What compacted runs keep of that is not counted
+    /// anew. A name that a tag has is followed by `_`.
+    ///
+    /// ```
+    /// use timestrata_engine::{KeyRange, Settings, Store};
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+    /// # use timestrata_table::{Table, TableOptions, WriteOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let rows = RecordBatch::try_from_iter([
+    /// #     ("time", Arc::new(TimestampMillisecondArray::from(vec![1_000, 2_000, 3_000])) as _),
+    /// #     ("room", Arc::new(StringArray::from(vec!["kitchen", "hall", "kitchen"])) as _),
+    /// #     ("celsius", Arc::new(Float64Array::from(vec![20.5, 18.0, 21.0])) as _),
+    /// # ])?;
+    /// let options = TableOptions { tags: vec!["room".to_owned()], ..TableOptions::default() };
+    /// let rooms = Table::create_for(&store, "rooms", &rows, &options)?;
+    /// rooms.append(&rows, WriteOptions::default())?;
+    /// let series = rooms.view()?.series(&KeyRange::ALL)?;
+    /// assert_eq!((series.num_rows(), series.num_columns()), (2, 4));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a table without tags.
+    pub fn series(&self, range: &KeyRange) -> Result<RecordBatch> {
+        series::series(self, &self.tag_columns()?, range)
+    }
+
+    fn tag_columns(&self) -> Result<Vec<usize>> {
+        if self.tags().is_empty() {
+            let message = format!(
+                "table '{}' has no tags, so nothing tells its series apart: give it tags when it is made, or group by a \
+                 column in SQL",
+                self.name()
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        self.tags().iter().map(|name| self.column(name)).collect()
     }
 }

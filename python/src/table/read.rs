@@ -212,6 +212,39 @@ impl Table {
         Ok(Rows::new(schema, move || Ok(once(Ok(view.latest(&by, &range)?)))))
     }
 
+    /// The series of the rows from ``start`` to before ``end``: for each combination of the tags' values that some row has,
+    /// these, its ``first`` time, its ``last`` one and the ``count`` of its rows, in the order of the tags.
+    ///
+    /// Compacted rows are not read for it where their run keeps what they come to, which it does where series have a
+    /// thousand rows and more. A name that a tag has is followed by ``_``.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidArgumentError
+    ///     The table has no tags.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms", tags="room")
+    /// >>> rooms.append({"time": ["2024-05-01", "2024-05-01", "2024-05-02"],
+    /// ...               "room": ["hall", "attic", "hall"], "celsius": [19.0, 25.0, 21.5]})
+    /// 3
+    /// >>> [(row["room"], row["last"].day, row["count"]) for row in rooms.series()]
+    /// [('attic', 1, 1), ('hall', 2, 2)]
+    #[pyo3(signature = (start=None, end=None))]
+    fn series(
+        &self,
+        py: Python<'_>,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let view = self.view(py)?;
+        let range = Self::range(&view, start, end)?;
+        let schema = view.series_schema().map_err(to_python)?;
+        Ok(Rows::new(schema, move || Ok(once(Ok(view.series(&range)?)))))
+    }
+
     /// What each column is, and takes in compacted runs: for each name a dict of ``type``, ``bytes`` (encoded
     /// and compressed), ``plain_bytes``, ``ratio`` and ``encodings``. Of rows that are not compacted yet
     /// nothing is counted, so before the first compaction the numbers are 0 and there are no encodings.

@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::files::{copy, open, read_file};
-use timestrata_engine::{Access, Io};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use timestrata_engine::{Access, Io, KeyRange};
 
 /// The golden stores, each with its text.
 fn golden_stores() -> Vec<(PathBuf, String)> {
@@ -64,4 +66,27 @@ fn stores_of_every_format_version_open_and_give_their_rows() {
         let report = store.check().unwrap();
         assert!(report.findings.is_empty(), "{name}: {report:?}");
     }
+}
+
+#[test]
+fn a_golden_store_tells_what_its_rows_come_to() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("store");
+    copy(&fixtures.join("format-2-aggregates/closed"), &dir);
+    let store = open(&dir, Access::Read);
+    let snapshot = store.snapshot().unwrap();
+    let meters = snapshot.streams().find(|stream| stream.name() == "meters").unwrap();
+    let known = snapshot.aggregates(meters.id(), &[KeyRange::ALL], &[1], &[2, 3]).unwrap();
+    let [piece] = known.pieces.as_slice() else { panic!("{known:?}") };
+    // Three series of 3,200 rows; what came behind them is not compacted.
+    assert_eq!(piece.rows.values().as_ref(), [1_067, 1_067, 1_066]);
+    assert_eq!(piece.first.as_primitive::<Int64Type>().values().as_ref(), [0, 1, 2]);
+    let sums = piece.numbers[0].sum.as_primitive::<Int64Type>();
+    let litres = (0..3_200).filter(|row| row % 5 != 2).map(|row| row % 50);
+    assert_eq!(sums.values().iter().sum::<i64>(), litres.sum::<i64>());
+    let prices = piece.numbers[1].max.as_primitive::<Float64Type>();
+    assert_eq!(prices.values().as_ref(), [3.99, 3.99, 3.99]);
+    let infinite = snapshot.aggregates(meters.id(), &[KeyRange::ALL], &[1], &[4]).unwrap();
+    assert!(infinite.blocks.is_empty(), "ratios of some rows are not finite");
 }

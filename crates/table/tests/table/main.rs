@@ -4,6 +4,7 @@ mod columns;
 mod files;
 mod ingest;
 mod rows;
+mod series;
 mod streams;
 #[path = "../../../engine/tests/engine/support/watched_disk.rs"]
 mod watched_disk;
