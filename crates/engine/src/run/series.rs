@@ -241,7 +241,7 @@ impl Numbered {
         }
         let mut ids = Ids::default();
         let rows = first.len();
-        let mut found = Self::numbered((0..rows).map(|row| ids.of(first.key(row))));
+        let mut found = Self::of_numbers((0..rows).map(|row| ids.of(first.key(row))));
         for column in rest {
             // Most say nothing that the first one, a host's name, has not said.
             let told: Vec<u128> = found.firsts.iter().map(|row| column.key(*row)).collect();
@@ -254,13 +254,13 @@ impl Numbered {
             let pair = |(row, id): (usize, &u32)| {
                 pairs.of((ids.of(column.key(row)) as u64) << u32::BITS | u64::from(*id))
             };
-            found = Self::numbered(each.map(pair));
+            found = Self::of_numbers(each.map(pair));
         }
         Some(found)
     }
 
     /// Of numbers each of which is the next one, or was there before.
-    fn numbered(numbers: impl Iterator<Item = usize>) -> Self {
+    fn of_numbers(numbers: impl Iterator<Item = usize>) -> Self {
         let mut firsts = Vec::new();
         let ids = numbers.enumerate().map(|(row, number)| {
             if number == firsts.len() {

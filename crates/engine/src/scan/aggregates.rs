@@ -57,6 +57,36 @@ pub(crate) struct Span {
 }
 
 /// What the values of a column of numbers come to, series by series.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("room", DataType::Utf8, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let mut spec = StreamSpec::new("rooms", Arc::new(schema));
+/// # spec.run_format = RunFormat::Cold;
+/// # spec.properties.push((SERIES_PROPERTY.to_owned(), "room".to_owned()));
+/// # let rooms = store.create_stream(spec)?;
+/// # let mut appender = store.appender(rooms)?;
+/// # for time in 0..4_000 {
+/// #     let room = if time & 1 == 0 { "hall" } else { "attic" };
+/// #     appender.append(&[Cell::Int(time), Cell::Text(room), Cell::Float(20.5)], Durability::Written)?;
+/// # }
+/// # drop(appender);
+/// # store.compact(Some(rooms))?;
+/// // What the numbers in column 2 come to, by the rooms in column 1.
+/// let known = store.snapshot()?.aggregates(rooms, &[KeyRange::ALL], &[1], &[2])?;
+/// let celsius = &known.pieces[0].numbers[0];
+/// assert_eq!((celsius.count.value(0), Cell::of(&celsius.max, 0)), (2_000, Some(Cell::Float(20.5))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct NumberAggregates {
     /// How many rows have a value.
@@ -70,6 +100,37 @@ pub struct NumberAggregates {
 }
 
 /// What rows of some blocks of one run come to, series by series; a series may be there several times.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("room", DataType::Utf8, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let mut spec = StreamSpec::new("rooms", Arc::new(schema));
+/// # spec.run_format = RunFormat::Cold;
+/// # spec.properties.push((SERIES_PROPERTY.to_owned(), "room".to_owned()));
+/// # let rooms = store.create_stream(spec)?;
+/// # let mut appender = store.appender(rooms)?;
+/// # for time in 0..4_000 {
+/// #     let room = if time & 1 == 0 { "hall" } else { "attic" };
+/// #     appender.append(&[Cell::Int(time), Cell::Text(room), Cell::Float(20.5)], Durability::Written)?;
+/// # }
+/// # drop(appender);
+/// # store.compact(Some(rooms))?;
+/// // What the numbers in column 2 come to, by the rooms in column 1.
+/// let known = store.snapshot()?.aggregates(rooms, &[KeyRange::ALL], &[1], &[2])?;
+/// let piece = &known.pieces[0];
+/// assert_eq!((piece.rows.value(0), Cell::of(&piece.series[0], 0)), (2_000, Some(Cell::Text("hall"))));
+/// assert_eq!((Cell::of(&piece.first, 1), Cell::of(&piece.last, 1)), (Some(Cell::Int(1)), Some(Cell::Int(3_999))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct SeriesAggregates {
     /// What tells series apart: the columns that were asked for.
@@ -85,6 +146,35 @@ pub struct SeriesAggregates {
 }
 
 /// What some rows come to, and which blocks these are.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("room", DataType::Utf8, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let mut spec = StreamSpec::new("rooms", Arc::new(schema));
+/// # spec.run_format = RunFormat::Cold;
+/// # spec.properties.push((SERIES_PROPERTY.to_owned(), "room".to_owned()));
+/// # let rooms = store.create_stream(spec)?;
+/// # let mut appender = store.appender(rooms)?;
+/// # for time in 0..4_000 {
+/// #     let room = if time & 1 == 0 { "hall" } else { "attic" };
+/// #     appender.append(&[Cell::Int(time), Cell::Text(room), Cell::Float(20.5)], Durability::Written)?;
+/// # }
+/// # drop(appender);
+/// # store.compact(Some(rooms))?;
+/// // What the numbers in column 2 come to, by the rooms in column 1.
+/// let known = store.snapshot()?.aggregates(rooms, &[KeyRange::ALL], &[1], &[2])?;
+/// assert_eq!(known.pieces.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Aggregates {
     /// A piece for each run.
@@ -94,6 +184,37 @@ pub struct Aggregates {
 }
 
 /// Blocks of runs, for scans of the same snapshot to leave out.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_schema::{DataType, Field, Schema};
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let schema = Schema::new(vec![
+/// #     Field::new("time", DataType::Int64, false),
+/// #     Field::new("room", DataType::Utf8, false),
+/// #     Field::new("celsius", DataType::Float64, true),
+/// # ]);
+/// # let mut spec = StreamSpec::new("rooms", Arc::new(schema));
+/// # spec.run_format = RunFormat::Cold;
+/// # spec.properties.push((SERIES_PROPERTY.to_owned(), "room".to_owned()));
+/// # let rooms = store.create_stream(spec)?;
+/// # let mut appender = store.appender(rooms)?;
+/// # for time in 0..4_000 {
+/// #     let room = if time & 1 == 0 { "hall" } else { "attic" };
+/// #     appender.append(&[Cell::Int(time), Cell::Text(room), Cell::Float(20.5)], Durability::Written)?;
+/// # }
+/// # drop(appender);
+/// # store.compact(Some(rooms))?;
+/// // What the numbers in column 2 come to, by the rooms in column 1.
+/// let known = store.snapshot()?.aggregates(rooms, &[KeyRange::ALL], &[1], &[2])?;
+/// assert_eq!((known.blocks.is_empty(), known.blocks.len()), (false, 1));
+/// let rest = ScanSpec { any_order: Some(Share::WHOLE), without: known.blocks, ..ScanSpec::default() };
+/// assert_eq!(store.snapshot()?.collect(rooms, &rest)?.num_rows(), 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AggregatedBlocks {
     of_runs: Arc<Vec<(RunId, Vec<Range<usize>>)>>,

@@ -43,10 +43,7 @@ fn rows(first: i64, count: i64) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-fn told(
-    batch: &RecordBatch,
-    of: impl Fn(usize) -> (i64, i64, u64),
-) -> Vec<((Option<String>, Option<i32>), (i64, i64, u64))> {
+fn told(batch: &RecordBatch, of: impl Fn(usize) -> Extent) -> Vec<(Tags, Extent)> {
     let hosts = batch.column_by_name("host").unwrap().as_string::<i32>();
     let racks = batch.column_by_name("count").unwrap().as_primitive::<Int32Type>();
     let each = (0..batch.num_rows()).map(|row| {

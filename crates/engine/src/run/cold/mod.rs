@@ -102,7 +102,7 @@ pub(super) struct ColdFooter {
     /// Where the filters of its blocks' words are, if it has them.
     pub(super) words_text: Option<String>,
     /// Where that lies which its rows come to, if it has it.
-    aggregates: Option<RunAggregates>,
+    aggregates: Option<Box<RunAggregates>>,
     metadata: ArrowReaderMetadata,
 }
 
@@ -130,7 +130,8 @@ pub(super) struct ColdFile {
     /// Bloom filters of the leading key, as row groups were asked for.
     filters: Vec<OnceLock<Option<Sbbf>>>,
     words: Option<BlockWords>,
-    aggregates: Option<RunAggregates>,
+    /// Where that lies which its rows come to.
+    aggregates: Option<Box<RunAggregates>>,
 }
 
 /// Reads the footer, which lies in the verified tail at `tail_start`.
@@ -155,7 +156,8 @@ pub(super) fn read_footer(
         let origin_text = entry(ORIGIN_KEY);
         let layout = tail::layout(path, tail_start as u64, entry(LAYOUT_KEY).as_deref())?;
         let aggregates = entry(AGGREGATES_KEY);
-        let aggregates = tail::aggregates(path, tail_start as u64, aggregates.as_deref())?;
+        let aggregates =
+            tail::aggregates(path, tail_start as u64, aggregates.as_deref())?.map(Box::new);
         let as_today = in_file(schema, layout.as_ref());
         let as_today = ArrowReaderOptions::new().with_schema(as_today);
         let metadata = match ArrowReaderMetadata::try_new(Arc::clone(&metadata), as_today) {
