@@ -1,4 +1,4 @@
-"""A small table of real rows, grouped by text and by day."""
+"""A small table of real rows: its size, and its rows grouped by text and by day."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 import timestrata
 
 from bench.python.common.apart import apart
-from bench.python.common.files import fresh
+from bench.python.common.files import bytes_of, fresh
 from bench.python.common.race import OURS, race
+from bench.python.common.report import Measure
+from bench.python.table import smallest
 from bench.python.table.bench import Bench
 from bench.python.table.loading import duck
 from bench.python.table.reading import rounded
-from bench.python.table.sides import Duck
+from bench.python.table.sides import Duck, run_bytes
 
 # Of columns without "NA", which DuckDB's reader takes for text.
 SELECTED = "count(*) AS n, avg(distance) AS distance, max(sched_dep_time) AS latest"
@@ -28,6 +30,11 @@ def flights(bench: Bench) -> None:
         table.ingest(csv)
         store.compact("trades")
         rows = table.count()
+        best = smallest.write(fresh(bench.dir / "flights.parquet"), table.scan().to_arrow())
+        for side, file in (("Parquet, ZSTD 3, each column as it is smallest", best), ("DuckDB", path)):
+            name, note = f"size on disk, flights [{side}]", f"{rows} rows"
+            sizes = (run_bytes(store) / 1e6, side, bytes_of(file) / 1e6)
+            bench.report(Measure(name, "MB", *sizes, 1.0, note))
         by_carrier = f"SELECT carrier, {SELECTED} FROM trades GROUP BY carrier"
         by_day = f"SELECT time_bucket({DAY}, time_hour) AS day, {SELECTED} FROM trades GROUP BY 1"
         for name, query in (("by carrier", by_carrier), ("by day", by_day)):

@@ -395,9 +395,13 @@ impl Source for RunReader {
 
     fn aggregates(&self) -> Result<Option<Arc<BlockAggregates>>> {
         let opened = self.opened()?;
-        match (&opened.content, &opened.evolution) {
+        // Of columns that came later the file tells nothing, which nobody takes for nulls.
+        let keeps_types = opened.evolution.as_ref().is_none_or(Evolution::keeps_types);
+        match &opened.content {
             // Who reads the rows needs none of it.
-            (Content::Cold(cold), None) => unless_damaged(cold.aggregates(&opened.zones), None),
+            Content::Cold(cold) if keeps_types => {
+                unless_damaged(cold.aggregates(&opened.zones), None)
+            }
             _ => Ok(None),
         }
     }

@@ -121,11 +121,9 @@ pub(super) struct AddedAgain {
 }
 
 impl AddedAgain {
-    /// `None` for runs that keep none, or were written when their stream had other columns.
+    /// `None` for runs that keep none.
     pub(super) fn of(opened: &Opened) -> Result<Option<Self>> {
-        let (Content::Cold(cold), None) = (&opened.content, &opened.evolution) else {
-            return Ok(None);
-        };
+        let Content::Cold(cold) = &opened.content else { return Ok(None) };
         let Some((entry, kept)) = cold.kept_aggregates()? else { return Ok(None) };
         let builder = AggregatesBuilder::again(&kept.columns, entry);
         Ok(Some(Self {

@@ -10,8 +10,8 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
-    Access, Cell, Changes, Durability, ErrorKind, Io, Maintenance, Merge, Retention, RunFormat,
-    ScanSpec, Settings, Snapshot, Store, StreamId, StreamSpec,
+    Access, Cell, Changes, Durability, ErrorKind, Io, KeyRange, Maintenance, Merge, Retention,
+    RunFormat, SERIES_PROPERTY, ScanSpec, Settings, Snapshot, Store, StreamId, StreamSpec,
 };
 
 fn schema(fields: &[(&str, DataType)]) -> SchemaRef {
@@ -294,4 +294,39 @@ fn the_model_lock_of_a_stream_stays_the_same() {
     assert!(store.model_lock(id).unwrap().try_write().is_some());
     store.drop_stream("s").unwrap();
     assert_eq!(store.model_lock(id).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn aggregates_are_told_of_columns_that_are_as_they_were() {
+    const ROWS: i64 = 5_000;
+    let store = open(&Io::memory());
+    let fields = [("time", DataType::Int64), ("name", DataType::Utf8), ("n", DataType::Int64)];
+    let mut spec = spec(RunFormat::Cold);
+    spec.schema = schema(&fields);
+    spec.properties.push((SERIES_PROPERTY.to_owned(), "name".to_owned()));
+    let id = store.create_stream(spec).unwrap();
+    let names = (0..ROWS).map(|row| format!("series {}", row % 2));
+    let columns: Vec<Arc<dyn Array>> = vec![
+        Arc::new(Int64Array::from_iter_values(0..ROWS)),
+        Arc::new(StringArray::from_iter_values(names)),
+        Arc::new(Int64Array::from_iter_values(0..ROWS)),
+    ];
+    let rows = RecordBatch::try_new(schema(&fields), columns).unwrap();
+    store.commit(Changes::new().insert(id, rows), Durability::Written).unwrap();
+    store.compact(Some(id)).unwrap();
+    let told = |of: &[usize]| {
+        let snapshot = store.snapshot().unwrap();
+        let known = snapshot.aggregates(id, &[KeyRange::ALL], &[1], of).unwrap();
+        assert!(store.check().unwrap().findings.is_empty());
+        known.pieces.iter().flat_map(|piece| piece.rows.iter().flatten()).sum::<i64>()
+    };
+    assert_eq!(told(&[2]), ROWS);
+    let mut more = fields.to_vec();
+    more.push(("later", DataType::Int64));
+    store.alter_stream(id, schema(&more)).unwrap();
+    assert_eq!((told(&[2]), told(&[3])), (ROWS, 0));
+    more[2].1 = DataType::Float64;
+    store.alter_stream(id, schema(&more)).unwrap();
+    assert_eq!((told(&[]), told(&[2])), (0, 0));
+    store.compact(Some(id)).unwrap();
 }
