@@ -369,6 +369,11 @@ impl ColdFile {
         read: &BlockColumns,
     ) -> std::result::Result<Option<FlatColumn>, ParquetError> {
         let Some(leaf) = self.only_leaf(column) else { return Ok(None) };
+        // Of other text most values differ from the one before, and codes of them were for nothing.
+        let is_text = matches!(data_type, DataType::Utf8 | DataType::Utf8View);
+        if is_text && !self.series.contains(&column) {
+            return Ok(None);
+        }
         let group = self.groups().get(block);
         let chunk = group.and_then(|group| {
             // As many as the zone map says, which was looked at when the file was opened.

@@ -114,8 +114,8 @@ pub(super) struct ColdFile {
     cache: Arc<BlockCache>,
     /// The columns of the stream as it was.
     schema: SchemaRef,
-    /// Where rows lie by series, which the file has one more column for.
-    has_places: bool,
+    /// Columns by which rows lie, which the file has one more column of places for; none: they lie in the order of the key.
+    series: Vec<usize>,
     metadata: Arc<ParquetMetaData>,
     /// The file's own types; the others are made when somebody wants them.
     stored: DecodedTypes,
@@ -248,7 +248,8 @@ impl ColdFile {
         if !fits {
             return Err(file.bad(0, "the row groups of a run don't fit its zone maps"));
         }
-        let has_places = footer.layout.is_some_and(|layout| !layout.series.is_empty());
+        let series = footer.layout.map_or(Vec::new(), |layout| layout.series);
+        let series = series.into_iter().filter_map(|column| usize::try_from(column).ok()).collect();
         let columns = 0..schema.fields().len();
         let has_views = columns.map(|column| stream.has_text_views(column)).collect();
         let filters = std::iter::repeat_with(OnceLock::new).take(groups.len()).collect();
@@ -256,7 +257,7 @@ impl ColdFile {
             file,
             run,
             cache,
-            has_places,
+            series,
             stored: DecodedTypes::new(Arc::clone(metadata.schema())),
             metadata: Arc::clone(metadata.metadata()),
             schema,
@@ -297,7 +298,7 @@ impl ColdFile {
 
     /// Whether rows may lie in another order than the key's.
     pub(super) fn has_places(&self) -> bool {
-        self.has_places
+        !self.series.is_empty()
     }
 
     /// Columns of one block, in the order of the key, from the cache where it has them; text as views if so wished.
@@ -318,7 +319,7 @@ impl ColdFile {
 
     /// Where each row lies, in the order of the key; `None` where rows are stored in that order.
     fn places(&self, block: usize, zone: &Zone) -> Result<Option<UInt32Array>> {
-        if !self.has_places {
+        if !self.has_places() {
             return Ok(None);
         }
         let column = self.schema.fields().len();
@@ -460,7 +461,7 @@ impl ColdFile {
     ) -> Result<RecordBatch> {
         let rows = (block, zone.rows as usize);
         let wanted = DecodedAs::viewed(text_views);
-        if !self.has_places {
+        if !self.has_places() {
             return self.decode_rows(rows, columns, wanted, ChosenRows::All, None);
         }
         let places = self.schema.fields().len();

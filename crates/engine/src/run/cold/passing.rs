@@ -112,7 +112,7 @@ impl ColdFile {
             [] => Ok(Vec::new()),
             _ => self.read_stored_selected(block, zone, columns, as_views, stored, order),
         };
-        if !self.has_places || order != RowOrder::ByKey {
+        if !self.has_places() || order != RowOrder::ByKey {
             return Ok((None, read(columns, None)?));
         }
         let places = self.schema.fields().len();

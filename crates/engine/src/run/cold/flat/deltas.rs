@@ -67,6 +67,11 @@ impl Deltas {
         })
     }
 
+    /// Where its bytes end, once all of its values have been read.
+    pub(super) fn end(&self) -> usize {
+        self.at.min(self.bytes.len())
+    }
+
     /// Appends the next `count` values.
     pub(super) fn read<W: Word>(&mut self, mut count: usize, out: &mut Vec<W>) -> Result<()> {
         while count > 0 {

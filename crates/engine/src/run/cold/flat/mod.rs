@@ -1,4 +1,4 @@
-//! Columns of numbers without nulls, and of text that is stored by dictionaries, decoded page by page.
+//! Columns of numbers without nulls, and of text that is stored by dictionaries or lies by series, decoded page by page.
 //!
 //! Parquet's own readers decode each row of each page: where rows lie by series, a text is stored once for all rows of its
 //! host, and most of the time went into making a code of it for each row, and holding it against the dictionary, for rows
@@ -11,6 +11,7 @@
 //!    codes of them                          a a   b    c      not read  d
 //! ```
 
+mod chained;
 mod deltas;
 mod hybrid;
 mod unpack;
@@ -25,6 +26,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::super::{decimals, dictionary};
+use chained::ChainedTexts;
 use hybrid::{Hybrid, Piece};
 use values::{Numbers, Texts, Values};
 
@@ -97,6 +99,11 @@ fn values_of(
     if let DataType::Dictionary(_, _) = data_type {
         let is_told = dictionary::tells_all(chunk, &DataType::Utf8);
         return is_told.then(|| Box::new(Texts::new()) as Box<dyn Values>);
+    }
+    if let DataType::Utf8 | DataType::Utf8View = data_type {
+        let is_chained = chunk.page_encoding_stats_mask()?.is_only(Encoding::DELTA_BYTE_ARRAY);
+        let is_text = chunk.column_type() == PhysicalType::BYTE_ARRAY;
+        return (is_chained && is_text).then(|| Box::<ChainedTexts>::default() as Box<dyn Values>);
     }
     let is_known = |encoding| {
         matches!(

@@ -142,9 +142,10 @@ fn columns() -> impl Strategy<Value = (ArrayRef, Option<Encoding>)> {
                 let decimals = numbers.iter().map(|n| n % 1_000_000).collect::<Decimal64Array>();
                 (Arc::new(decimals.with_precision_and_scale(18, 2).unwrap()), deltas)
             }
-            _ => {
-                let texts = numbers.iter().map(|n| Some(format!("host_{n}")));
-                (Arc::new(texts.collect::<StringArray>()), None)
+            kind => {
+                let texts = numbers.iter().map(|n| Some(format!("höst_{n}")));
+                let chained = (kind == 7).then_some(Encoding::DELTA_BYTE_ARRAY);
+                (Arc::new(texts.collect::<StringArray>()), chained)
             }
         }
     })
@@ -163,12 +164,13 @@ proptest! {
             prop::option::of(prop_oneof![1_u32..4, 4_u32..200]),
         ), 1..12),
     ) {
-        let is_text = column.data_type() == &DataType::Utf8;
-        let by_dictionary = by_dictionary || is_text;
+        let is_coded = column.data_type() == &DataType::Utf8 && encoding.is_none();
+        let is_chained = encoding == Some(Encoding::DELTA_BYTE_ARRAY);
+        let by_dictionary = (by_dictionary || is_coded) && !is_chained;
         let how = Written { by_dictionary, is_second_version, page_rows, may_be_null };
         prop_assume!(!column.is_empty());
         let bytes = written(&column, how, encoding.filter(|_| !by_dictionary));
-        let data_type = if is_text { keys() } else { column.data_type().clone() };
+        let data_type = if is_coded { keys() } else { column.data_type().clone() };
         assert_read(&bytes, &column, &data_type, by_index, &steps);
     }
 
@@ -178,8 +180,9 @@ proptest! {
         (by_dictionary, is_second_version) in any::<(bool, bool)>(),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let is_text = column.data_type() == &DataType::Utf8;
-        let by_dictionary = by_dictionary || is_text;
+        let is_coded = column.data_type() == &DataType::Utf8 && encoding.is_none();
+        let is_chained = encoding == Some(Encoding::DELTA_BYTE_ARRAY);
+        let by_dictionary = (by_dictionary || is_coded) && !is_chained;
         let how = Written { by_dictionary, is_second_version, page_rows: 64, may_be_null: true };
         prop_assume!(!column.is_empty());
         let bytes = written(&column, how, encoding.filter(|_| !by_dictionary));
@@ -191,7 +194,7 @@ proptest! {
             damaged[start as usize + at.index(length as usize)] = byte;
         }
         let damaged = Arc::new(Bytes::from(damaged));
-        let data_type = if is_text { keys() } else { column.data_type().clone() };
+        let data_type = if is_coded { keys() } else { column.data_type().clone() };
         let pages = || {
             let reader = SerializedPageReader::new(damaged, chunk, column.len(), None)?;
             Ok(Box::new(reader) as Box<dyn PageReader>)
@@ -217,7 +220,10 @@ fn columns_that_are_not_flat_are_left_to_others() {
     assert!(of(Arc::new(numbers()), None));
     assert!(!of(Arc::new(Int64Array::from(vec![Some(1), None])), None));
     assert!(!of(Arc::new(numbers()), Some(Encoding::BYTE_STREAM_SPLIT)));
-    assert!(!of(Arc::new(StringArray::from(vec!["a", "b"])), None));
+    let texts = || Arc::new(StringArray::from(vec!["a", "b"]));
+    assert!(!of(texts(), Some(Encoding::PLAIN)));
+    assert!(!of(texts(), Some(Encoding::DELTA_LENGTH_BYTE_ARRAY)));
+    assert!(of(texts(), Some(Encoding::DELTA_BYTE_ARRAY)));
     assert!(!of(Arc::new(arrow_array::BooleanArray::from(vec![true, false])), None));
 }
 
