@@ -124,6 +124,8 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
     let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
     rules.insert(limits.unwrap_or(rules.len()), rule("read_backwards", rewrite::read_backwards));
     let hidden = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
+    rules
+        .insert(hidden.unwrap_or(rules.len()), rule("share_thresholds", rewrite::share_thresholds));
     rules.insert(hidden.unwrap_or(rules.len()), rule("filter_scans", rewrite::filter_scans));
     let check = rules.iter().position(|rule| rule.name() == "SanityCheckPlan");
     rules.insert(check.unwrap_or(rules.len()), rule("restore_order", rewrite::restore_order));

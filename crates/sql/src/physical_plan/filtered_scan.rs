@@ -5,14 +5,14 @@
 //! So it gets only what can't fail on any value: comparisons of a column with a literal, lists, patterns, `IS NULL`, and
 //! what `AND`, `OR` and `NOT` make of these. The other conditions stay in the filter above.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use datafusion::common::pruning::PruningStatistics;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column as LogicalColumn, Result, ScalarValue, internal_datafusion_err};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
@@ -20,11 +20,13 @@ use datafusion::physical_expr::expressions::{
 };
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
+use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, replace_children_if_necessary};
+use timestrata_engine::locks::Mutex;
 use timestrata_engine::{ColumnBounds, NumberRange, RowFilter, ScanFilter};
 
 use super::compare::compared;
@@ -157,15 +159,70 @@ pub(super) struct ScanCondition {
     /// These columns as the table has them.
     schema: SchemaRef,
     /// Over these columns.
+    given: Arc<dyn PhysicalExpr>,
+    /// The same as it is evaluated.
     predicate: Arc<dyn PhysicalExpr>,
-    /// The same of the bounds of many rows, where it says something of these.
-    pruning: Option<Arc<PruningPredicate>>,
+    /// The same of the bounds of many rows.
+    pruning: Mutex<Pruning>,
     /// What it asks of single columns of text.
     of_texts: Vec<ScanFilter>,
     /// The range of numbers that it asks of each column, where that is all.
     number_ranges: Vec<NumberRange>,
     /// The same as it stands in the plan.
     text: String,
+}
+
+/// Columns that a condition looks at, each once.
+#[derive(Default)]
+struct Looked {
+    /// Columns of the stream.
+    columns: Vec<usize>,
+    /// As the table has them.
+    fields: Vec<FieldRef>,
+}
+
+impl Looked {
+    /// A predicate over the columns of a scan as one over these columns, to which those are added that it names first.
+    fn moved(
+        &mut self,
+        scan: &StreamScan,
+        predicate: Arc<dyn PhysicalExpr>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        let schema = scan.schema();
+        let moved = predicate.transform_up(|expr| {
+            let Some(column) = expr.downcast_ref::<Column>() else {
+                return Ok(Transformed::no(expr));
+            };
+            let told = scan.columns.get(column.index()).zip(schema.fields().get(column.index()));
+            let (of_stream, field) =
+                told.ok_or_else(|| internal_datafusion_err!("a scan has no column {column}"))?;
+            let known = self.columns.iter().position(|known| known == of_stream);
+            let place = known.unwrap_or_else(|| {
+                self.columns.push(*of_stream);
+                self.fields.push(Arc::clone(field));
+                self.columns.len() - 1
+            });
+            Ok(Transformed::yes(Arc::new(Column::new(column.name(), place)) as _))
+        });
+        moved.data()
+    }
+}
+
+/// What a condition says of the bounds of many rows, where it says something of these; and when, as some says more the
+/// longer the query runs.
+#[derive(Debug)]
+struct Pruning {
+    generation: u64,
+    predicate: Option<Arc<PruningPredicate>>,
+}
+
+impl Pruning {
+    fn of(predicate: &Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Self {
+        // Before, so that what comes meanwhile is looked at again.
+        let generation = snapshot_generation(predicate);
+        let pruning = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
+        Self { generation, predicate: pruning.build(Arc::clone(predicate)) }
+    }
 }
 
 /// Of a predicate what each of some columns of a scan is asked by itself, if it is text.
@@ -190,7 +247,7 @@ fn of_texts(scan: &StreamScan, predicate: &Arc<dyn PhysicalExpr>) -> Result<Vec<
 
 impl ScanCondition {
     /// Of a predicate over the columns of a scan.
-    fn new(scan: &StreamScan, predicate: Arc<dyn PhysicalExpr>) -> Result<Self> {
+    pub(super) fn new(scan: &StreamScan, predicate: Arc<dyn PhysicalExpr>) -> Result<Self> {
         let of_texts = of_texts(scan, &predicate)?;
         Self::of(scan, predicate, of_texts)
     }
@@ -201,35 +258,49 @@ impl ScanCondition {
         of_texts: Vec<ScanFilter>,
     ) -> Result<Self> {
         let text = predicate.to_string();
-        let mut shown = BTreeSet::new();
-        predicate.apply(|expr| {
-            shown.extend(expr.downcast_ref::<Column>().map(Column::index));
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-        let shown: Vec<usize> = shown.into_iter().collect();
-        let predicate = predicate.transform_up(|expr| {
-            let Some(column) = expr.downcast_ref::<Column>() else {
-                return Ok(Transformed::no(expr));
-            };
-            let place = shown.binary_search(&column.index()).map_err(|_| {
-                internal_datafusion_err!("the condition of a scan has no column {column}")
-            })?;
-            Ok(Transformed::yes(Arc::new(Column::new(column.name(), place)) as _))
-        });
-        let predicate = predicate.data()?;
-        let columns = shown.iter().map(|index| scan.columns.get(*index).copied());
-        let columns = columns.collect::<Option<Vec<_>>>();
-        let schema = Arc::new(scan.schema().project(&shown)?);
-        let pruning = PruningPredicateBuilder::new().with_file_schema(Arc::clone(&schema));
+        let mut of = Looked::default();
+        let predicate = of.moved(scan, predicate)?;
+        Self::made(of, predicate, of_texts, text)
+    }
+
+    /// The same, and another predicate over the columns of a scan.
+    pub(super) fn and(&self, scan: &StreamScan, other: &Arc<dyn PhysicalExpr>) -> Result<Self> {
+        let text = format!("{} AND {other}", self.text);
+        let mut of = Looked {
+            columns: self.columns.clone(),
+            fields: self.schema.fields().iter().map(Arc::clone).collect(),
+        };
+        let other = of.moved(scan, Arc::clone(other))?;
+        let both = conjunction([Arc::clone(&self.given), other]);
+        Self::made(of, both, self.of_texts.clone(), text)
+    }
+
+    fn made(
+        of: Looked,
+        given: Arc<dyn PhysicalExpr>,
+        of_texts: Vec<ScanFilter>,
+        text: String,
+    ) -> Result<Self> {
+        let schema = Arc::new(Schema::new(of.fields));
         Ok(Self {
-            columns: columns.ok_or_else(|| internal_datafusion_err!("a scan lacks a column"))?,
+            pruning: Mutex::new(Pruning::of(&given, &schema)),
+            number_ranges: number_ranges(&given, of.columns.len()),
+            predicate: Arc::clone(&given).transform_up(compared).data()?,
+            columns: of.columns,
             schema,
-            pruning: pruning.build(Arc::clone(&predicate)),
-            number_ranges: number_ranges(&predicate, shown.len()),
-            predicate: predicate.transform_up(compared).data()?,
+            given,
             of_texts,
             text,
         })
+    }
+
+    /// What it says of the bounds of many rows now.
+    fn pruning(&self) -> Option<Arc<PruningPredicate>> {
+        let mut pruning = self.pruning.lock();
+        if snapshot_generation(&self.predicate) != pruning.generation {
+            *pruning = Pruning::of(&self.predicate, &self.schema);
+        }
+        pruning.predicate.clone()
     }
 
     /// As it stands in the plan.
@@ -272,7 +343,7 @@ impl RowFilter for Shown {
     }
 
     fn may_pass(&self, pages: &[ColumnBounds]) -> timestrata_engine::Result<Option<BooleanArray>> {
-        let Some(pruning) = &self.0.pruning else { return Ok(None) };
+        let Some(pruning) = self.0.pruning() else { return Ok(None) };
         let bounds = PageBounds { schema: &self.0.schema, pages };
         let may_pass = pruning.prune(&bounds).map_err(from_datafusion)?;
         Ok(Some(may_pass.into()))

@@ -121,6 +121,22 @@ impl StreamScan {
         Self { condition, statistics: Arc::default(), ..self.clone() }
     }
 
+    /// Only the rows that pass an expression, too, which says more of them the longer the query runs; `None` where rows that
+    /// don't pass have to be read.
+    pub(super) fn watching(&self, threshold: &Arc<dyn PhysicalExpr>) -> Result<Option<Self>> {
+        if self.table.stream.spec().merge == Merge::Latest
+            || self.limit.is_some()
+            || self.is_measured
+        {
+            return Ok(None);
+        }
+        let condition = match &self.condition {
+            Some(condition) => condition.and(self, threshold)?,
+            None => ScanCondition::new(self, Arc::clone(threshold))?,
+        };
+        Ok(Some(self.filtered(condition)))
+    }
+
     pub(super) fn has_filter(&self) -> bool {
         self.condition.is_some()
     }

@@ -140,7 +140,7 @@ impl Twins {
 }
 
 /// Rows that the scan of a query has given.
-fn rows_read(store: &Store, question: &str) -> u64 {
+pub(crate) fn rows_read(store: &Store, question: &str) -> u64 {
     let told = answer(&sql(store), &format!("EXPLAIN ANALYZE {question}")).join("\n");
     let scan = told.split("StreamScan").nth(1).unwrap_or_else(|| panic!("{told}"));
     let behind = scan.split("output_rows=").nth(1).unwrap();

@@ -15,6 +15,7 @@ mod plans;
 mod pushdown;
 mod scripts;
 mod support;
+mod thresholds;
 mod topics;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;
