@@ -13,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::unnest::UnnestExec;
 
 use crate::functions;
-use crate::physical_plan::{self, NumberGroups};
+use crate::physical_plan::{self, NumberGroups, RuntimeFilters};
 use crate::rules;
 
 /// A rule that is one function from a node of the logical plan to another.
@@ -124,8 +124,7 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
     let limits = rules.iter().position(|rule| rule.name() == "LimitPushdown");
     rules.insert(limits.unwrap_or(rules.len()), rule("read_backwards", rewrite::read_backwards));
     let hidden = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
-    rules
-        .insert(hidden.unwrap_or(rules.len()), rule("share_thresholds", rewrite::share_thresholds));
+    rules.insert(hidden.unwrap_or(rules.len()), Arc::new(RuntimeFilters));
     rules.insert(hidden.unwrap_or(rules.len()), rule("filter_scans", rewrite::filter_scans));
     let check = rules.iter().position(|rule| rule.name() == "SanityCheckPlan");
     rules.insert(check.unwrap_or(rules.len()), rule("restore_order", rewrite::restore_order));

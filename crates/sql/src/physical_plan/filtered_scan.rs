@@ -19,7 +19,9 @@ use datafusion::physical_expr::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
+use datafusion::physical_expr::{
+    DynamicFilterTracking, PhysicalExpr, conjunction, split_conjunction,
+};
 use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
@@ -292,6 +294,16 @@ impl ScanCondition {
             of_texts,
             text,
         })
+    }
+
+    /// Whether it says more the longer the query runs.
+    pub(super) fn is_watching(&self) -> bool {
+        DynamicFilterTracking::classify(&self.given).contains_dynamic_filter()
+    }
+
+    /// Over the columns that it looks at.
+    pub(super) fn given(&self) -> &Arc<dyn PhysicalExpr> {
+        &self.given
     }
 
     /// What it says of the bounds of many rows now.

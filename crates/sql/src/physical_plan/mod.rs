@@ -19,8 +19,8 @@ mod planner;
 mod restore_order;
 mod reverse;
 mod rounding_casts;
+mod runtime_filters;
 mod scan;
-mod thresholds;
 mod wrapped_expr;
 
 pub(crate) use self::compare::compare_numbers;
@@ -35,6 +35,6 @@ pub(crate) use self::planner::TableFunctionPlanner;
 pub(crate) use self::restore_order::restore_order;
 pub(crate) use self::reverse::read_backwards;
 pub(crate) use self::rounding_casts::hide_rounding_casts;
+pub(crate) use self::runtime_filters::RuntimeFilters;
 pub(crate) use self::scan::StreamScan;
-pub(crate) use self::thresholds::share_thresholds;
 pub(crate) use self::wrapped_expr::{Evaluation, WrappedExpr};

@@ -137,6 +137,11 @@ impl StreamScan {
         Ok(Some(self.filtered(condition)))
     }
 
+    /// Whether it gives only some rows of its table.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.has_filter() || self.limit.is_some() || !self.ranges.is_all()
+    }
+
     pub(super) fn has_filter(&self) -> bool {
         self.condition.is_some()
     }
@@ -266,11 +271,13 @@ impl ExecutionPlan for StreamScan {
         Vec::new()
     }
 
+    /// A join asks whether anybody looks at the keys that it has found.
     fn apply_expressions(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+        let watched = self.condition.as_ref().filter(|condition| condition.is_watching());
+        watched.map_or(Ok(TreeNodeRecursion::Continue), |condition| f(condition.given()))
     }
 
     fn with_new_children(

@@ -13,9 +13,10 @@ mod names;
 mod pages;
 mod plans;
 mod pushdown;
+mod runtime_filters;
 mod scripts;
 mod support;
-mod thresholds;
+
 mod topics;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;

@@ -106,6 +106,48 @@ fn of_most_rows_only_what_they_are_ordered_by_is_read() {
     assert!(!plan(&sql(&store), "SELECT * FROM t ORDER BY n DESC").contains("DynamicFilter"));
 }
 
+const JOINS: [&str; 6] = [
+    "SELECT t.n, u.n FROM t JOIN u ON t.series = u.series WHERE u.n % 7 = 0 AND u.n < 150",
+    "SELECT t.n FROM t WHERE t.series IN (SELECT series FROM u WHERE n < 5)",
+    "SELECT t.n, u.value FROM t JOIN u ON t.n = u.n WHERE u.value > 100 AND t.value < 20000",
+    "SELECT t.n, u.n FROM t LEFT JOIN u ON t.series = u.series AND u.n < 3 WHERE t.n < 300",
+    "SELECT count(*), sum(t.n) FROM t JOIN u ON t.time = u.time AND t.series = u.series WHERE u.value < 9000",
+    "SELECT t.n FROM t WHERE t.n < 2000 AND t.series NOT IN (SELECT series FROM u WHERE n < 50)",
+];
+
+#[test]
+fn rows_of_a_join_are_those_of_the_same_join_without_runtime_filters() {
+    for (format, merge) in [(RunFormat::Cold, Merge::Keep), (RunFormat::Hot, Merge::Latest)] {
+        let store = store(format, merge);
+        let small = create(&store, "u", Merge::Keep, format);
+        insert(&store, small, rows(0, 200));
+        let sql = sql(&store);
+        for query in JOINS {
+            // Two halves of the table, below which no filter goes.
+            let halves =
+                "(SELECT * FROM t WHERE n % 2 = 0 UNION ALL SELECT * FROM t WHERE n % 2 <> 0) t ";
+            let plain = query.replace("FROM t ", &format!("FROM {halves}"));
+            assert!(!plan(&sql, &plain).contains("DynamicFilter"), "{plain}");
+            let [mut found, mut expected] = [query, &plain].map(|query| answer(&sql, query));
+            found.sort();
+            expected.sort();
+            assert!(!expected.is_empty(), "{plain}");
+            assert_eq!(found, expected, "{format:?}: {query}");
+        }
+    }
+}
+
+#[test]
+fn keys_of_a_narrow_side_are_told_to_the_other_one() {
+    let store = store(RunFormat::Cold, Merge::Keep);
+    let small = create(&store, "u", Merge::Keep, RunFormat::Cold);
+    insert(&store, small, rows(0, 200));
+    let narrow = "SELECT sum(t.value) FROM t JOIN u ON t.series = u.series WHERE u.n < 5";
+    assert!(plan(&sql(&store), narrow).contains("filter=DynamicFilter"));
+    let all = "SELECT sum(t.value) FROM t JOIN u ON t.series = u.series";
+    assert!(!plan(&sql(&store), all).contains("DynamicFilter"));
+}
+
 #[test]
 fn each_round_of_a_recursive_query_has_its_own_order() {
     let sql = sql(&store(RunFormat::Cold, Merge::Keep));
