@@ -195,7 +195,9 @@ impl RunWriter {
             zones: Vec::new(),
             extents: Vec::new(),
             words: (format == RunFormat::Cold && stream.has_words()).then(Default::default),
-            aggregates: AggregatesBuilder::of(stream).filter(|_| format == RunFormat::Cold),
+            aggregates: (format == RunFormat::Cold)
+                .then(|| AggregatesBuilder::of(stream, block_rows))
+                .flatten(),
             last_key: None,
             rows: 0,
             delete_markers: 0,

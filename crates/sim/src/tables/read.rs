@@ -1,11 +1,16 @@
 //! Tables held against their model: in every way of reading that there is, the same rows.
 
-use timestrata_engine::{Cell, KeyRange, Result, ScanSpec, Snapshot, StreamId};
+use std::collections::BTreeMap;
+
+use arrow_array::ArrayRef;
+use timestrata_engine::{
+    Cell, KeyRange, Result, ScanSpec, SeriesAggregates, Share, Snapshot, StreamId,
+};
 use timestrata_table::{Table, TableView};
 
 use super::model::{Kind, TableModel, TableRow, TablesModel};
 use super::rows::{SYMBOLS, key, row_at, rows_of};
-use crate::subject::{Judgement, Showing, wrong};
+use crate::subject::{Judgement, Showing, misfit, wrong};
 
 /// Times of which the rows are counted.
 const COUNTED: (i64, i64) = (2, 4);
@@ -59,11 +64,79 @@ fn compare_table(showing: &Showing<'_>, model: &TableModel, is_live: bool) -> Ju
             return wrong(format!("counts {count} rows in {range:?} and holds {}", shown(&found)));
         }
     }
+    if model.kind == Kind::Kept {
+        compare_aggregates(snapshot, table.id(), &found)?;
+    }
     if is_live && model.kind != Kind::Kept {
         let view = table.view()?;
         // What expires may have gone since.
         let rows = if model.may_expire { scan(view.snapshot(), table.id(), false)? } else { found };
         look_up(&view, model.kind, &rows)?;
+    }
+    Ok(())
+}
+
+/// What rows of one symbol come to: how many, their halves, and their first time and last.
+type Added = (u64, i64, i64, i64);
+
+/// Holds what compacted runs keep of their rows, and the rows of which they keep nothing, against all rows.
+fn compare_aggregates(snapshot: &Snapshot, id: StreamId, rows: &[TableRow]) -> Judgement<()> {
+    let stream = snapshot.streams().find(|stream| stream.id() == id);
+    let stream = stream.ok_or_else(|| misfit("a table's stream is missing"))?;
+    let column = |name: &str| stream.schema().index_of(name).map_err(misfit);
+    let (symbol, value) = (column("symbol")?, column("value")?);
+    for range in [KeyRange::ALL, KeyRange::times(COUNTED.0, COUNTED.1)] {
+        let known = snapshot.aggregates(id, &[range], &[symbol], &[value])?;
+        let mut found = BTreeMap::new();
+        for piece in &known.pieces {
+            add_kept(&mut found, piece)?;
+        }
+        let spec = ScanSpec {
+            range,
+            any_order: Some(Share::WHOLE),
+            without: known.blocks,
+            ..ScanSpec::default()
+        };
+        for batch in snapshot.scan(id, &spec)? {
+            rows_of(&batch?)?.iter().for_each(|row| add(&mut found, row.symbol, of_row(row)));
+        }
+        let mut expected = BTreeMap::new();
+        let is_in =
+            |row: &&TableRow| range == KeyRange::ALL || (COUNTED.0..COUNTED.1).contains(&row.time);
+        rows.iter().filter(is_in).for_each(|row| add(&mut expected, row.symbol, of_row(row)));
+        if found != expected {
+            return wrong(format!("comes to {found:?} in {range:?}, its rows to {expected:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn of_row(row: &TableRow) -> Added {
+    (1, row.halves, row.time, row.time)
+}
+
+fn add(all: &mut BTreeMap<String, Added>, symbol: &str, (rows, halves, first, last): Added) {
+    let known = all.entry(symbol.to_owned()).or_insert((0, 0, first, last));
+    *known = (known.0 + rows, known.1 + halves, known.2.min(first), known.3.max(last));
+}
+
+fn add_kept(all: &mut BTreeMap<String, Added>, piece: &SeriesAggregates) -> Result<()> {
+    let cell = |column: &ArrayRef, row: usize| match Cell::of(column, row) {
+        Some(Cell::Int(number)) => Ok(number as f64),
+        Some(Cell::Float(number)) => Ok(number),
+        other => Err(misfit(format!("aggregates have {other:?} where a number should be"))),
+    };
+    let ([symbols], [values]) = (piece.series.as_slice(), piece.numbers.as_slice()) else {
+        return Err(misfit("aggregates lack a column"));
+    };
+    for row in 0..piece.rows.len() {
+        let Some(Cell::Text(symbol)) = Cell::of(symbols, row) else {
+            return Err(misfit("aggregates lack a symbol"));
+        };
+        let (rows, halves) = (piece.rows.value(row), cell(&values.sum, row)? * 2.0);
+        let (first, last) = (cell(&piece.first, row)?, cell(&piece.last, row)?);
+        let told = (rows.cast_unsigned(), halves as i64, first as i64, last as i64);
+        add(all, symbol, told);
     }
     Ok(())
 }

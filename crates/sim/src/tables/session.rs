@@ -22,7 +22,8 @@ fn table_options(kind: Kind) -> TableOptions {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let default = TableOptions::default();
     match kind {
-        Kind::Kept => default,
+        // So that its rows lie by series, and runs keep what they come to.
+        Kind::Kept => TableOptions { tags: names(&["symbol"]), ..default },
         Kind::ByTime => {
             TableOptions { key: names(&["symbol", "time"]), run_format: RunFormat::Hot, ..default }
         }

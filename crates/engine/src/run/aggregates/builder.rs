@@ -21,10 +21,11 @@ use super::super::series::{Numbered, SeriesValues, values_of_columns};
 use super::AggregatedColumns;
 use crate::Stream;
 
-/// Rows of a series in a span, on average, with which the span ends.
-const ROWS_TO_ADD_UP: u64 = if cfg!(test) { 32 } else { 4_096 };
-/// With fewer rows a series, on average of a run, nothing is kept: it would be more than a hundredth of what they take.
-const ROWS_MIN: u64 = if cfg!(test) { 8 } else { 1_024 };
+/// A span ends once each of its series has a block's rows, on average, over this: 4,096 as a rule.
+const SPAN_SHARE: usize = 8;
+/// With fewer rows a series than a block's over this, on average of a run, nothing is kept: beside 1,024 rows it is a
+/// hundredth of what they take at most.
+const KEPT_SHARE: usize = 32;
 /// So many series are added up before it is asked how many rows they have.
 const SERIES_MAX_AT_FIRST: u64 = 65_536;
 /// Digits of a sum that is stored as a decimal number.
@@ -46,6 +47,8 @@ pub(in crate::run) struct AggregatesBuilder {
     span: Span,
     /// After how many blocks each span ends; `None`: once it has rows enough.
     ends: Option<Vec<u32>>,
+    /// Rows of a block, of which rows that are enough are a share.
+    block_rows: usize,
     rows_added: u64,
 }
 
@@ -66,12 +69,12 @@ pub(in crate::run) struct Added {
 }
 
 impl AggregatesBuilder {
-    /// Nothing yet of a run of this stream; `None` for streams of which nothing is added up.
-    pub(in crate::run) fn of(stream: &Stream) -> Option<Self> {
-        AggregatedColumns::of(stream).map(Self::new)
+    /// Nothing yet of a run of this stream with so many rows a block; `None` for streams of which nothing is added up.
+    pub(in crate::run) fn of(stream: &Stream, block_rows: usize) -> Option<Self> {
+        AggregatedColumns::of(stream).map(|columns| Self::new(columns, block_rows))
     }
 
-    fn new(columns: AggregatedColumns) -> Self {
+    fn new(columns: AggregatedColumns, block_rows: usize) -> Self {
         let numbers = columns.numbers.iter().map(|_| Numbers::Unknown).collect();
         Self {
             columns,
@@ -83,6 +86,7 @@ impl AggregatesBuilder {
             spans: Vec::new(),
             span: Span::default(),
             ends: None,
+            block_rows,
             rows_added: 0,
         }
     }
@@ -90,7 +94,7 @@ impl AggregatesBuilder {
     /// The same with spans of so many blocks, whatever they have of rows: to hold against what is kept.
     pub(in crate::run) fn again(columns: &AggregatedColumns, entry: &RunAggregates) -> Self {
         let ends = entry.spans.iter().map(|(blocks, _)| *blocks).collect();
-        Self { ends: Some(ends), ..Self::new(columns.clone()) }
+        Self { ends: Some(ends), ..Self::new(columns.clone(), 0) }
     }
 
     /// What is added up.
@@ -128,7 +132,7 @@ impl AggregatesBuilder {
         self.span.rows += block.rows() as u64;
         let is_over = match &self.ends {
             Some(ends) => ends.get(self.spans.len()) == Some(&self.span.blocks),
-            None => self.span.rows >= self.span.known.len() as u64 * ROWS_TO_ADD_UP,
+            None => self.span.rows >= self.rows_of(self.span.known.len(), SPAN_SHARE),
         };
         if is_over {
             self.end_span();
@@ -136,9 +140,14 @@ impl AggregatesBuilder {
         Ok(true)
     }
 
+    /// Rows of so many series, if each has a share of a block's.
+    fn rows_of(&self, series: usize, share: usize) -> u64 {
+        series as u64 * (self.block_rows / share).max(1) as u64
+    }
+
     /// Whether it is little beside the rows.
     fn is_worth_keeping(&self) -> bool {
-        self.ends.is_some() || self.rows.len() as u64 * ROWS_MIN <= self.rows_added
+        self.ends.is_some() || self.rows_of(self.rows.len(), KEPT_SHARE) <= self.rows_added
     }
 
     /// The place of each series of a block among all that are kept.

@@ -253,7 +253,7 @@ fn decimal_numbers_are_added_up_to_the_unit() {
 fn few_rows_a_series_are_not_added_up() {
     let each = (0..600).map(|row| Drawn {
         host: Some((row % 200) as u8),
-        rack: 0,
+        rack: (row / 300) as i16,
         float: None,
         cents: None,
         whole: None,
