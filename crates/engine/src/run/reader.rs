@@ -393,6 +393,13 @@ impl Source for RunReader {
         Some(self.meta.id)
     }
 
+    fn aggregated_blocks(&self) -> Result<Vec<Range<usize>>> {
+        Ok(match &self.opened()?.content {
+            Content::Hot(_) => Vec::new(),
+            Content::Cold(cold) => cold.aggregated_blocks(),
+        })
+    }
+
     fn aggregates(&self) -> Result<Option<Arc<BlockAggregates>>> {
         let opened = self.opened()?;
         // Of columns that came later the file tells nothing, which nobody takes for nulls.

@@ -7,10 +7,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
-use timestrata_format::{KeyRange, RunId};
+use timestrata_format::{KeyRange, RunId, Zone};
 
+use super::StreamView;
 use super::plan::unfit;
-use super::{Source, StreamView};
 use crate::Result;
 use crate::tombstones::Visible;
 
@@ -264,9 +264,16 @@ impl StreamView {
             if visible.is_empty() {
                 continue;
             }
+            // Before what they come to is read: a narrow range has no block as a whole.
+            let zones = source.blocks()?;
+            let is_whole = |blocks: &Range<usize>| is_whole(zones, blocks, &visible);
+            if !source.aggregated_blocks()?.iter().any(is_whole) {
+                continue;
+            }
             let Some(kept) = source.aggregates()? else { continue };
             let Some(asked) = Asked::of(&kept, by, of) else { continue };
-            let spans = whole_spans(source.as_ref(), &kept, &asked, &visible)?;
+            let spans = kept.spans.iter().filter(|span| is_whole(&span.blocks));
+            let spans: Vec<Span> = spans.filter(|span| asked.knows(span)).cloned().collect();
             if !spans.is_empty() {
                 found.pieces.push(asked.told(&spans)?);
                 of_runs.push((run, spans.into_iter().map(|span| span.blocks).collect()));
@@ -279,22 +286,12 @@ impl StreamView {
     }
 }
 
-/// The spans all of whose rows are seen, and all of whose numbers are known.
-fn whole_spans(
-    source: &dyn Source,
-    kept: &BlockAggregates,
-    asked: &Asked<'_>,
-    visible: &[Visible],
-) -> Result<Vec<Span>> {
-    let zones = source.blocks()?;
-    let is_whole = |span: &&Span| {
-        let zones = zones.get(span.blocks.clone()).unwrap_or_default();
-        zones.first().zip(zones.last()).is_some_and(|(first, last)| {
-            visible.iter().any(|seen| seen.covers(first.key_min, last.key_max))
-        })
-    };
-    let spans = kept.spans.iter().filter(is_whole).filter(|span| asked.knows(span));
-    Ok(spans.cloned().collect())
+/// Whether all rows of some blocks are seen.
+fn is_whole(zones: &[Zone], blocks: &Range<usize>, visible: &[Visible]) -> bool {
+    let zones = zones.get(blocks.clone()).unwrap_or_default();
+    zones.first().zip(zones.last()).is_some_and(|(first, last)| {
+        visible.iter().any(|seen| seen.covers(first.key_min, last.key_max))
+    })
 }
 
 /// What of a run's aggregates is asked for.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -134,6 +135,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// Which run it is; `None` for a part of a memtable.
     fn run(&self) -> Option<RunId> {
         None
+    }
+    /// Blocks whose rows are added up together, where that is kept.
+    fn aggregated_blocks(&self) -> Result<Vec<Range<usize>>> {
+        Ok(Vec::new())
     }
     /// What its rows come to, series by series, where that is kept.
     fn aggregates(&self) -> Result<Option<Arc<BlockAggregates>>> {

@@ -1,6 +1,7 @@
 //! The runs and tombstones that make a stream's durable state, as readers hold them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -196,6 +197,10 @@ pub(crate) fn heeded<'a>(
 impl Source for RunHandle {
     fn run(&self) -> Option<RunId> {
         Some(self.meta.id)
+    }
+
+    fn aggregated_blocks(&self) -> Result<Vec<Range<usize>>> {
+        self.reader.aggregated_blocks()
     }
 
     fn aggregates(&self) -> Result<Option<Arc<BlockAggregates>>> {

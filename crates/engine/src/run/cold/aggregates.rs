@@ -1,5 +1,6 @@
 //! What a run's rows come to, as its file tells.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
@@ -14,6 +15,17 @@ use crate::Result;
 use crate::scan::BlockAggregates;
 
 impl ColdFile {
+    /// Blocks whose rows are added up together, as the file's metadata says.
+    pub(in crate::run) fn aggregated_blocks(&self) -> Vec<Range<usize>> {
+        let spans = self.aggregates.iter().flat_map(|entry| &entry.spans);
+        let ends = spans.scan(0_usize, |end, (blocks, _)| {
+            let begin = *end;
+            *end = begin.saturating_add(usize::try_from(*blocks).unwrap_or(usize::MAX));
+            Some(begin..*end)
+        });
+        ends.collect()
+    }
+
     /// What the rows of its blocks come to, series by series, from the cache where it has that; `None` where the file tells
     /// nothing.
     ///

@@ -293,6 +293,7 @@ fn what_is_damaged_is_not_told_and_rows_are_read_all_the_same() {
     let reader = place.reader(&meta);
     assert!(reader.aggregates().unwrap().is_none());
     assert_eq!(last, reader.blocks().unwrap().len());
+    assert_eq!(reader.aggregated_blocks().unwrap().last().map(|blocks| blocks.end), Some(last));
     assert_eq!(read_all(&reader).unwrap(), rows);
     assert_eq!(reader.verify_all().unwrap_err().kind(), ErrorKind::Corruption);
 }
@@ -318,8 +319,10 @@ fn only_whole_spans_are_told_of_a_range() {
     let rows = steady(1_000);
     let (place, meta) = run_of(&rows);
     let reader: Arc<dyn Source> = Arc::new(place.reader(&meta));
-    let spans = reader.aggregates().unwrap().unwrap().spans.len();
-    assert!(spans > 2, "{spans} spans");
+    let told = reader.aggregates().unwrap().unwrap();
+    let spans: Vec<_> = told.spans.iter().map(|span| span.blocks.clone()).collect();
+    assert!(spans.len() > 2, "{spans:?}");
+    assert_eq!(reader.aggregated_blocks().unwrap(), spans);
     let view = crate::scan::StreamView {
         stream: Arc::clone(&place.stream),
         sources: vec![reader],
