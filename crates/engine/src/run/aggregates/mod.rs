@@ -69,6 +69,11 @@ impl AggregatedColumns {
         let mut all: Vec<FieldRef> = series.collect::<Option<_>>()?;
         let lead = fields.get(self.lead)?;
         let mut add = |name: &str, data_type: &DataType, nullable: bool| {
+            let mut name = name.to_owned();
+            // A column that tells series apart may have any name.
+            while all.iter().any(|other| *other.name() == name) {
+                name.push('_');
+            }
             all.push(Field::new(name, data_type.clone(), nullable).into());
         };
         add("rows", &DataType::Int64, false);

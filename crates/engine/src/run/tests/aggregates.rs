@@ -274,6 +274,31 @@ fn nothing_is_added_up_where_no_column_tells_series_apart_nor_in_flushed_runs() 
     assert!(place.reader(&meta).aggregates().unwrap().is_none());
 }
 
+#[test]
+fn columns_may_be_called_as_what_is_kept_of_them() {
+    let times: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1_000));
+    let tag = |n: i64| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values((0..1_000).map(|row| format!("t{}", row % n))))
+    };
+    let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values((0..1_000).map(f64::from)));
+    let rows = batch_of([
+        ("first", times, false),
+        ("rows", tag(2), true),
+        ("x.sum", tag(3), true),
+        ("last", tag(1), true),
+        ("x", numbers, true),
+    ]);
+    let mut place = Place::by_series(rows.schema(), &["rows", "x.sum", "last"]);
+    place.settings.run_batch_rows = 64;
+    let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
+    let reader = place.reader(&meta);
+    let told = reader.aggregates().unwrap().unwrap();
+    assert_eq!(told.rows.values().iter().sum::<i64>(), 1_000);
+    let sums = told.numbers_told[0].sum.as_primitive::<Float64Type>();
+    assert_eq!(sums.values().iter().sum::<f64>(), 499_500.0);
+    reader.verify_all().unwrap();
+}
+
 /// The same run with some bytes of what is kept changed.
 fn damaged(place: &Place, meta: &RunMeta, offset: u64) {
     let file = place.io.disk.open(&place.path(meta), OpenMode::ReadWrite).unwrap();
