@@ -18,14 +18,14 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use timestrata_engine::{
     Access, COLD_BLOCK_ROWS_PROPERTY, Cell, Changes, Durability, Io, KeyRange, LeadKey,
-    Maintenance, Merge, RunFormat, SERIES_PROPERTY, Settings, Store, StreamId, StreamSpec,
+    Maintenance, Merge, Result, RunFormat, SERIES_PROPERTY, Settings, Store, StreamId, StreamSpec,
 };
 use timestrata_io::{ManualClock, MemoryDisk, OpenMode, SeededRng};
 
 const WRITTEN: Durability = Durability::Written;
 const START_NS: i64 = 1_700_000_000_000_000_000;
 
-fn main() {
+fn main() -> Result<()> {
     let target = PathBuf::from(std::env::args().nth(1).expect("usage: write_golden_store DIR"));
     let disk = Io::os().disk;
     assert!(!disk.exists(&target).unwrap(), "{} exists: it stays as it is", target.display());
@@ -36,7 +36,7 @@ fn main() {
         write_runs(&store, &streams);
         write_altered(&store);
         write_by_series(&store);
-        write_added_up(&store);
+        write_added_up(&store)?;
         write_log(&store, &streams);
         if is_killed {
             machine.tear(&store, &streams);
@@ -51,6 +51,7 @@ fn main() {
         // The killed store may not close in good order now.
         std::mem::forget(store);
     }
+    Ok(())
 }
 
 fn settings() -> Settings {
@@ -257,6 +258,16 @@ fn write_altered(store: &Store) {
     store.commit(Changes::new().insert(id, noted(5..8)), WRITTEN).unwrap();
 }
 
+/// A stream of cold runs, whose series a column tells apart, with so many rows a block.
+fn cold_by_series(name: &str, fields: Vec<Field>, column: &str, block_rows: &str) -> StreamSpec {
+    let properties = [(SERIES_PROPERTY, column), (COLD_BLOCK_ROWS_PROPERTY, block_rows)];
+    StreamSpec {
+        run_format: RunFormat::Cold,
+        properties: properties.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
+        ..StreamSpec::new(name, Arc::new(Schema::new(fields)))
+    }
+}
+
 /// A stream whose rows lie by series in its cold run, with floats that are stored as decimal numbers.
 fn write_by_series(store: &Store) {
     const ROWS: i64 = 1_500;
@@ -265,13 +276,7 @@ fn write_by_series(store: &Store) {
         Field::new("sensor", DataType::Utf8, true),
         Field::new("celsius", DataType::Float64, true),
     ];
-    let properties = [(SERIES_PROPERTY, "sensor"), (COLD_BLOCK_ROWS_PROPERTY, "512")];
-    let spec = StreamSpec {
-        run_format: RunFormat::Cold,
-        properties: properties.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
-        ..StreamSpec::new("readings", Arc::new(Schema::new(fields)))
-    };
-    let id = store.create_stream(spec).unwrap();
+    let id = store.create_stream(cold_by_series("readings", fields, "sensor", "512")).unwrap();
     let sensors = (0..ROWS).map(|row| (row % 20 != 7).then(|| format!("sensor {}", row % 20)));
     // Each sensor has a temperature of its own, which is off by some hundredths without a pattern.
     let noise = |row: i64| (row * 2_654_435_761) >> 9 & 0x3f;
@@ -288,7 +293,7 @@ fn write_by_series(store: &Store) {
 }
 
 /// A run with rows enough of each series that what they come to is kept beside them, and rows behind it.
-fn write_added_up(store: &Store) {
+fn write_added_up(store: &Store) -> Result<()> {
     const ROWS: i64 = 3_200;
     let fields = vec![
         Field::new("time", DataType::Int64, false),
@@ -297,13 +302,7 @@ fn write_added_up(store: &Store) {
         Field::new("price", DataType::Float64, true),
         Field::new("ratio", DataType::Float64, true),
     ];
-    let properties = [(SERIES_PROPERTY, "meter"), (COLD_BLOCK_ROWS_PROPERTY, "800")];
-    let spec = StreamSpec {
-        run_format: RunFormat::Cold,
-        properties: properties.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
-        ..StreamSpec::new("meters", Arc::new(Schema::new(fields)))
-    };
-    let id = store.create_stream(spec).unwrap();
+    let id = store.create_stream(cold_by_series("meters", fields, "meter", "800"))?;
     let rows = |rows: std::ops::Range<i64>| {
         let each = || rows.clone();
         let meters = each().map(|row| (row % 3 != 1).then(|| format!("meter {}", row % 3)));
@@ -318,9 +317,10 @@ fn write_added_up(store: &Store) {
             ("ratio", Arc::new(Float64Array::from_iter(ratios))),
         ])
     };
-    store.commit(Changes::new().insert(id, rows(0..ROWS)), WRITTEN).unwrap();
-    store.compact(Some(id)).unwrap();
-    store.commit(Changes::new().insert(id, rows(ROWS..ROWS + 9)), WRITTEN).unwrap();
+    store.commit(Changes::new().insert(id, rows(0..ROWS)), WRITTEN)?;
+    store.compact(Some(id))?;
+    store.commit(Changes::new().insert(id, rows(ROWS..ROWS + 9)), WRITTEN)?;
+    Ok(())
 }
 
 /// Commits of each kind that only the log holds, until the store is closed.
