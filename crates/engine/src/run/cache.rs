@@ -75,6 +75,8 @@ pub(super) enum Form {
     ViewedBounds,
     /// What the rows of all blocks come to.
     Aggregates,
+    /// The values that codes of several blocks stand for, as the file has them.
+    Dictionary,
 }
 
 #[derive(Debug, Clone)]

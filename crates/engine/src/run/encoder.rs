@@ -27,13 +27,19 @@ type EncodeError = Box<dyn std::error::Error + Send + Sync>;
 /// Writes blocks into a file.
 pub(super) enum Encoder {
     Hot(Box<FileWriter<Sink>>),
-    /// Before its first block a cold run has no encodings yet.
-    ColdEmpty(Option<Box<Sink>>),
+    /// Before its first block a cold run has no encodings yet; and how many rows a page has where they lie in the order of the
+    /// key.
+    ColdEmpty(Option<Box<Sink>>, usize),
     Cold(Box<ColdWriter>),
 }
 
 impl Encoder {
-    pub(super) fn new(format: RunFormat, stream: &Stream, sink: Sink) -> Result<Self, EncodeError> {
+    pub(super) fn new(
+        format: RunFormat,
+        stream: &Stream,
+        sink: Sink,
+        page_rows: usize,
+    ) -> Result<Self, EncodeError> {
         match format {
             RunFormat::Hot => {
                 let options = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)?;
@@ -41,7 +47,7 @@ impl Encoder {
                     FileWriter::try_new_with_options(sink, stream.stored_schema(), options)?;
                 Ok(Self::Hot(Box::new(writer)))
             }
-            RunFormat::Cold => Ok(Self::ColdEmpty(Some(Box::new(sink)))),
+            RunFormat::Cold => Ok(Self::ColdEmpty(Some(Box::new(sink)), page_rows)),
         }
     }
 
@@ -54,9 +60,9 @@ impl Encoder {
     ) -> Result<(), EncodeError> {
         match self {
             Self::Hot(writer) => Ok(writer.write(&block.whole()?)?),
-            Self::ColdEmpty(sink) => {
+            Self::ColdEmpty(sink, page_rows) => {
                 let sink = sink.take().ok_or("the encoder could not be set up")?;
-                let properties = writer_properties(stream, block, series)?;
+                let properties = writer_properties(stream, block, series, *page_rows)?;
                 let mut writer =
                     Box::new(ColdWriter::new(*sink, Arc::clone(block.schema()), properties)?);
                 let result = writer.write_row_group(block);
@@ -70,7 +76,7 @@ impl Encoder {
     /// Hands everything written so far to the sink.
     pub(super) fn settle(&mut self) -> Result<(), EncodeError> {
         match self {
-            Self::Hot(_) | Self::ColdEmpty(_) => Ok(()),
+            Self::Hot(_) | Self::ColdEmpty(..) => Ok(()),
             Self::Cold(writer) => Ok(writer.file.flush()?),
         }
     }
@@ -78,7 +84,7 @@ impl Encoder {
     /// Writes bytes behind the blocks that no reader of the file's format looks at.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
         match self {
-            Self::Hot(_) | Self::ColdEmpty(_) => Err("only cold runs take other bytes".into()),
+            Self::Hot(_) | Self::ColdEmpty(..) => Err("only cold runs take other bytes".into()),
             Self::Cold(writer) => {
                 writer.file.write_all(bytes)?;
                 Ok(writer.file.flush()?)
@@ -96,7 +102,7 @@ impl Encoder {
                 entries.into_iter().for_each(|(key, text)| writer.write_metadata(key, text));
                 Ok(writer.finish()?)
             }
-            Self::ColdEmpty(_) => Err("a run needs a row".into()),
+            Self::ColdEmpty(..) => Err("a run needs a row".into()),
             Self::Cold(writer) => {
                 for (key, text) in entries {
                     let entry = KeyValue::new(key.to_owned(), Some(text));
@@ -112,7 +118,7 @@ impl Encoder {
     pub(super) fn sink(&mut self) -> Option<&mut Sink> {
         match self {
             Self::Hot(writer) => Some(writer.get_mut()),
-            Self::ColdEmpty(sink) => sink.as_deref_mut(),
+            Self::ColdEmpty(sink, _) => sink.as_deref_mut(),
             Self::Cold(writer) => Some(writer.file.inner_mut()),
         }
     }
@@ -121,7 +127,7 @@ impl Encoder {
     pub(super) fn bytes_written(&self) -> u64 {
         match self {
             Self::Hot(writer) => writer.get_ref().written(),
-            Self::ColdEmpty(_) => 0,
+            Self::ColdEmpty(..) => 0,
             Self::Cold(writer) => writer.file.bytes_written() as u64,
         }
     }

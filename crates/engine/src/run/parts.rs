@@ -61,6 +61,26 @@ impl BlockParts {
     }
 }
 
+impl Content {
+    /// The record batch or row group that a block is in.
+    pub(super) fn group_of(&self, block: usize) -> Option<usize> {
+        match self {
+            Self::Hot(_) => Some(block),
+            Self::Cold(cold) => cold.group_of(block),
+        }
+    }
+
+    /// The blocks of a record batch or row group.
+    pub(super) fn blocks_of(&self, group: usize) -> Range<usize> {
+        match self {
+            Self::Hot(_) => group..group.saturating_add(1),
+            Self::Cold(cold) => {
+                cold.blocks_before(group)..cold.blocks_before(group.saturating_add(1))
+            }
+        }
+    }
+}
+
 impl RunReader {
     /// Whether a block has so many rows that it is shared between readers in any order.
     pub(super) fn is_long(&self, block: usize) -> bool {

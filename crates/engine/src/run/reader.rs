@@ -243,7 +243,8 @@ impl RunReader {
                     &tail.zones,
                 )?
                 .with_words(words);
-                (Content::Cold(cold), tail.zones, schema, evolution)
+                let (cold, zones) = cold.divided(&self.stream, &tail.zones);
+                (Content::Cold(cold), zones, schema, evolution)
             }
         };
         Ok(Opened { content, evolution, file_columns: schema.fields().len(), zones })
@@ -287,7 +288,8 @@ impl RunReader {
             return false;
         }
         let origin = self.origin(opened).ok().flatten();
-        let extent = origin.as_ref().and_then(|origin| origin.blocks.get(block));
+        let block = opened.content.group_of(block);
+        let extent = origin.as_ref().zip(block).and_then(|(origin, at)| origin.blocks.get(at));
         extent.is_some_and(|extent| opened.content.file().trust(extent))
     }
 

@@ -69,7 +69,7 @@ impl RunReader {
         };
         let Ok(blocks) = self.blocks() else { return Vec::new() };
         let Ok(file) = self.open_file() else { return Vec::new() };
-        let touched = origin.blocks.iter().zip(blocks).filter(|(extent, _)| {
+        let touched = origin.blocks.iter().enumerate().filter(|(_, extent)| {
             let touches = extent.start < end && start < extent.end;
             touches && {
                 let length = usize::try_from(extent.end - extent.start).unwrap_or(0);
@@ -79,8 +79,11 @@ impl RunReader {
             }
         });
         let missing: Vec<MissingRange> = touched
-            .map(|(_, block)| {
-                self.missing(error, (block.key_min, block.key_max), u64::from(block.rows))
+            .filter_map(|(group, _)| {
+                let blocks = blocks.get(opened.content.blocks_of(group))?;
+                let keys = (blocks.first()?.key_min, blocks.last()?.key_max);
+                let rows = blocks.iter().map(|block| u64::from(block.rows)).sum();
+                Some(self.missing(error, keys, rows))
             })
             .collect();
         match missing.is_empty() {

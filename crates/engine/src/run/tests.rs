@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod damage;
+mod groups;
 mod parts;
 mod pruning;
 mod ranges;

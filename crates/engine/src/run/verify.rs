@@ -60,7 +60,7 @@ impl RunReader {
             }
             before = keys.num_rows().checked_sub(1).map(|last| keys.slice(last, 1));
             if let Some(aggregates) = &mut aggregates {
-                aggregates.add(&batch).map_err(|error| bad(&error.to_string()))?;
+                aggregates.add(block, &batch).map_err(|error| bad(&error.to_string()))?;
             }
             rows += batch.num_rows() as u64;
             if self.stream().is_latest() {
@@ -112,35 +112,61 @@ impl RunReader {
 }
 
 /// What a cold run keeps of what its rows come to, and the same added up again.
-pub(super) struct AddedAgain {
+pub(super) struct AddedAgain<'a> {
+    content: &'a Content,
     schema: SchemaRef,
     decimals: Vec<DecimalColumn>,
     spans: Vec<(u32, u32)>,
     kept: RecordBatch,
     builder: AggregatesBuilder,
+    /// Rows of a row group, which are added up together as they were: sums of floats depend on it; and which one it is.
+    waiting: Vec<RecordBatch>,
+    group: Option<usize>,
 }
 
-impl AddedAgain {
+impl<'a> AddedAgain<'a> {
     /// `None` for runs that keep none.
-    pub(super) fn of(opened: &Opened) -> Result<Option<Self>> {
+    pub(super) fn of(opened: &'a Opened) -> Result<Option<Self>> {
         let Content::Cold(cold) = &opened.content else { return Ok(None) };
         let Some((entry, kept)) = cold.kept_aggregates()? else { return Ok(None) };
         let builder = AggregatesBuilder::again(&kept.columns, entry);
         Ok(Some(Self {
+            content: &opened.content,
             schema: cold.schema().clone(),
             decimals: cold.decimals(),
             spans: entry.spans.clone(),
             kept: kept.rows,
             builder,
+            waiting: Vec::new(),
+            group: None,
         }))
     }
 
-    pub(super) fn add(&mut self, batch: &RecordBatch) -> std::result::Result<(), ArrowError> {
-        let block = Block::new(&self.schema, vec![batch.clone()]);
-        self.builder.add(&block, &self.decimals).map(|_| ())
+    /// Adds the rows of the next block.
+    pub(super) fn add(
+        &mut self,
+        block: usize,
+        batch: &RecordBatch,
+    ) -> std::result::Result<(), ArrowError> {
+        let group = self.content.group_of(block);
+        if group != self.group {
+            self.add_group()?;
+        }
+        self.group = group;
+        self.waiting.push(batch.clone());
+        Ok(())
     }
 
-    pub(super) fn compare(self) -> std::result::Result<(), String> {
+    fn add_group(&mut self) -> std::result::Result<(), ArrowError> {
+        let group = Block::new(&self.schema, std::mem::take(&mut self.waiting));
+        match group.rows() {
+            0 => Ok(()),
+            _ => self.builder.add(&group, &self.decimals).map(|_| ()),
+        }
+    }
+
+    pub(super) fn compare(mut self) -> std::result::Result<(), String> {
+        self.add_group().map_err(|error| error.to_string())?;
         let added = self.builder.finish(&self.schema, &self.decimals);
         let added = added.map_err(|error| error.to_string())?;
         match added.is_some_and(|added| added.spans == self.spans && added.rows == self.kept) {

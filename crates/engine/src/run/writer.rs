@@ -29,7 +29,8 @@ use crate::key::KeyView;
 use crate::stream::to_definition;
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
 
-/// A block whose rows lie by series is as long as so many others: each series has more rows in it.
+/// A row group of a stream whose series are told apart is as long as so many others: each series has more rows in it; and where
+/// rows lie in the order of the key, more of them share its dictionaries.
 const BLOCKS_BY_SERIES: usize = 4;
 
 /// And as so many where there are many series, so that each has as many rows as are wanted.
@@ -171,7 +172,7 @@ impl RunWriter {
         let blocks = if may_lie_by_series { BLOCKS_BY_SERIES } else { 1 };
         let limits = BlockLimits::of_rows(block_rows.saturating_mul(blocks));
         let sink = Sink::new(file, checksum_bytes);
-        let encoder = Encoder::new(format, stream, sink).map_err(|error| {
+        let encoder = Encoder::new(format, stream, sink, block_rows).map_err(|error| {
             // Best effort: recovery removes files that no manifest names.
             let _ = io.disk.remove(&path);
             Error::new(ErrorKind::Io, format!("could not begin a run: {error}")).at(&path)
@@ -445,7 +446,7 @@ impl RunWriter {
                 .map_err(|error| self.failed("choose how rows of a run lie", error.into()))?;
             self.series = Series::Chosen(if pay { columns } else { Vec::new() });
             if !pay {
-                return Ok(BlockLimits::of_rows(self.block_rows));
+                return Ok(BlockLimits::of_rows(self.block_rows.saturating_mul(BLOCKS_BY_SERIES)));
             }
         }
         Ok(self.builder.limits())

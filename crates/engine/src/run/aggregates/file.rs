@@ -1,5 +1,6 @@
 //! Aggregates as bytes: a Parquet file within the run's, and what a reader makes of it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -85,7 +86,7 @@ impl KeptAggregates {
         Ok(Self { rows: rows_of(bytes, &in_file)?, columns })
     }
 
-    /// What is told of a run that has these columns, as its stream has them, and these blocks.
+    /// What is told of a run that has these columns, as its stream has them, and these blocks, of each span and all.
     ///
     /// # Errors
     /// Why it can't be so, in words.
@@ -93,10 +94,10 @@ impl KeptAggregates {
         self,
         entry: &RunAggregates,
         schema: &Schema,
-        zones: &[Zone],
+        (blocks, zones): (&[Range<usize>], &[Zone]),
     ) -> Result<BlockAggregates, String> {
         let Self { columns: AggregatedColumns { series, numbers, .. }, rows } = self;
-        let spans = spans_of(entry, &rows, series.len(), zones)?;
+        let spans = spans_of((entry, blocks), &rows, series.len(), zones)?;
         let (told, rest) = rows.columns().split_at(series.len());
         let (keys, rest) = rest.split_at(OF_ROWS);
         let each = numbers.iter().zip(rest.chunks_exact(OF_NUMBER)).map(|(column, told)| {
@@ -132,7 +133,7 @@ fn as_type(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, String> 
 
 /// The blocks and the series of each span, which must be all of them, and of as many rows.
 fn spans_of(
-    entry: &RunAggregates,
+    (entry, blocks_of_spans): (&RunAggregates, &[Range<usize>]),
     told: &RecordBatch,
     columns_before: usize,
     zones: &[Zone],
@@ -140,8 +141,8 @@ fn spans_of(
     let rows = told.column(columns_before).as_primitive::<Int64Type>();
     let (mut block, mut place) = (0_usize, 0_usize);
     let mut spans = Vec::with_capacity(entry.spans.len());
-    for (blocks, series) in &entry.spans {
-        let (blocks, series) = (block..block + *blocks as usize, place..place + *series as usize);
+    for ((_, series), blocks) in entry.spans.iter().zip(blocks_of_spans.iter().cloned()) {
+        let series = place..place + *series as usize;
         (block, place) = (blocks.end, series.end);
         let of_zones = zones
             .get(blocks.clone())

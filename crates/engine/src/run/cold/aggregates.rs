@@ -17,13 +17,17 @@ use crate::scan::BlockAggregates;
 impl ColdFile {
     /// Blocks whose rows are added up together, as the file's metadata says.
     pub(in crate::run) fn aggregated_blocks(&self) -> Vec<Range<usize>> {
-        let spans = self.aggregates.iter().flat_map(|entry| &entry.spans);
-        let ends = spans.scan(0_usize, |end, (blocks, _)| {
-            let begin = *end;
-            *end = begin.saturating_add(usize::try_from(*blocks).unwrap_or(usize::MAX));
-            Some(begin..*end)
+        self.aggregates.iter().flat_map(|entry| self.spans_of(entry)).collect()
+    }
+
+    /// The blocks of each span, of which the file tells the row groups.
+    fn spans_of(&self, entry: &RunAggregates) -> Vec<Range<usize>> {
+        let spans = entry.spans.iter().scan((0_usize, 0), |(groups, blocks), (count, _)| {
+            *groups = groups.saturating_add(usize::try_from(*count).unwrap_or(usize::MAX));
+            let begin = std::mem::replace(blocks, self.blocks_before(*groups));
+            Some(begin..*blocks)
         });
-        ends.collect()
+        spans.collect()
     }
 
     /// What the rows of its blocks come to, series by series, from the cache where it has that; `None` where the file tells
@@ -40,7 +44,8 @@ impl ColdFile {
         if let Some(known) = self.cache.known(of_run, 0, Form::Aggregates) {
             return Ok(Some(known));
         }
-        let told = |kept: KeptAggregates| kept.told(entry, &self.schema, zones);
+        let told =
+            |kept: KeptAggregates| kept.told(entry, &self.schema, (&self.spans_of(entry), zones));
         let known = Arc::new(self.read_aggregates(entry, told)?);
         let bytes = known.bytes();
         self.cache.insert_known(of_run, (0, Form::Aggregates), Arc::clone(&known), bytes);

@@ -23,6 +23,8 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
 
+use super::super::cache::{BlockCache, Form, KeptRows};
+
 thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
@@ -35,12 +37,42 @@ pub(super) struct BlockColumns {
     bytes: Arc<Bytes>,
     metadata: Arc<ParquetMetaData>,
     block: usize,
+    kept: Option<KeptDictionaries>,
+}
+
+/// Dictionaries of a row group that has several blocks, as they were unpacked: each of its blocks needs them.
+#[derive(Debug, Clone)]
+pub(super) struct KeptDictionaries {
+    cache: Arc<BlockCache>,
+    of_group: KeptRows,
+}
+
+impl KeptDictionaries {
+    pub(super) fn new(cache: &Arc<BlockCache>, of_group: KeptRows) -> Self {
+        Self { cache: Arc::clone(cache), of_group }
+    }
+
+    /// The dictionary of a column, from the cache where that has it.
+    fn get(&self, leaf: usize, unpack: impl FnOnce() -> Result<Bytes>) -> Result<Bytes> {
+        if let Some(known) = self.cache.known::<Bytes>(self.of_group, leaf, Form::Dictionary) {
+            return Ok(known.as_ref().clone());
+        }
+        let unpacked = unpack()?;
+        let (place, known) = ((leaf, Form::Dictionary), Arc::new(unpacked.clone()));
+        self.cache.insert_known(self.of_group, place, known, unpacked.len());
+        Ok(unpacked)
+    }
 }
 
 impl BlockColumns {
     /// The block of that number among those that the metadata has.
     pub(super) fn new(bytes: Bytes, metadata: Arc<ParquetMetaData>, block: usize) -> Self {
-        Self { bytes: Arc::new(bytes), metadata, block }
+        Self { bytes: Arc::new(bytes), metadata, block, kept: None }
+    }
+
+    /// The same, whose dictionaries are kept.
+    pub(super) fn keeping(self, kept: Option<KeptDictionaries>) -> Self {
+        Self { kept, ..self }
     }
 
     fn group(&self) -> Result<&RowGroupMetaData> {
@@ -65,7 +97,8 @@ impl BlockColumns {
         }
         let bytes_max = usize::try_from(chunk.uncompressed_size())?.min(PAGE_BYTES_MAX);
         let plain = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED);
-        Ok(Box::new(UnpackedPages { packed: reader(&plain.build()?)?, bytes_max }))
+        let kept = self.kept.clone();
+        Ok(Box::new(UnpackedPages { packed: reader(&plain.build()?)?, bytes_max, leaf, kept }))
     }
 }
 
@@ -105,16 +138,21 @@ struct UnpackedPages {
     packed: SerializedPageReader<Bytes>,
     /// No page has more than all pages of the column together.
     bytes_max: usize,
+    leaf: usize,
+    kept: Option<KeptDictionaries>,
 }
 
 impl UnpackedPages {
     fn unpacked(&self, mut page: Page) -> Result<Page> {
-        match &mut page {
-            Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => {
+        match (&mut page, &self.kept) {
+            (Page::DictionaryPage { buf, .. }, Some(kept)) => {
+                *buf = kept.get(self.leaf, || unpack(buf, 0, self.bytes_max))?;
+            }
+            (Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. }, _) => {
                 *buf = unpack(buf, 0, self.bytes_max)?;
             }
-            Page::DataPageV2 { is_compressed: false, .. } => {}
-            Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, .. } => {
+            (Page::DataPageV2 { is_compressed: false, .. }, _) => {}
+            (Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, .. }, _) => {
                 let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
                 *buf = unpack(buf, usize::try_from(levels)?, self.bytes_max)?;
             }

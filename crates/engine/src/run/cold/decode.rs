@@ -18,13 +18,14 @@ use parquet::file::page_index::offset_index::PageLocation;
 use parquet::schema::types::SchemaDescriptor;
 use timestrata_io::sync::Mutex;
 
+use super::super::cache::KeptRows;
 use super::super::checked::guarded;
 use super::super::dictionary::ViewedDictionary;
 use super::super::parts::PART_ROWS;
 use super::super::{decimals, dictionary};
 use super::ColdFile;
 use super::block::{BlockReader, Part};
-use super::columns::BlockColumns;
+use super::columns::{BlockColumns, KeptDictionaries};
 use super::flat::FlatColumn;
 use super::mask::RowMask;
 use crate::scan::views;
@@ -172,7 +173,8 @@ impl DecodedTypes {
 impl ColdFile {
     /// How columns of a block are best read: text that is stored by dictionaries alone by these.
     fn reading(&self, block: usize, columns: &[usize], text_views: bool) -> Result<&DecodedTypes> {
-        let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
+        let group = self.place(block)?.group;
+        let group = self.groups().get(group).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.metadata.file_metadata().schema_descr();
         let mut texts = group.columns().iter().enumerate().filter_map(|(leaf, chunk)| {
             let column = schema.get_column_root_idx(leaf);
@@ -261,12 +263,14 @@ impl ColdFile {
         wanted: DecodedAs<'_>,
         chosen: ChosenRows,
     ) -> Result<Decoding> {
-        let selection = chosen.selection();
         let reading = self.reading(block, columns, wanted.text_views)?;
-        let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
+        let place = self.place(block)?;
+        let chosen = place.in_group(chosen);
+        let selection = chosen.selection();
+        let group = self.groups().get(place.group).ok_or_else(|| self.file.no_block(block))?;
         let schema = self.metadata.file_metadata().schema_descr();
         // With its page index a block's pages are left out that nothing is wanted of.
-        let pages = selection.and_then(|_| self.pages(block));
+        let pages = selection.and_then(|_| self.pages(place.group));
         let mut start = u64::MAX;
         for (leaf, chunk) in group.columns().iter().enumerate() {
             if columns.contains(&schema.get_column_root_idx(leaf)) {
@@ -280,13 +284,16 @@ impl ColdFile {
         }
         let (metadata, of_metadata) = match pages {
             Some(pages) => (pages, 0),
-            None => (Arc::clone(&self.metadata), block),
+            None => (Arc::clone(&self.metadata), place.group),
         };
+        let of_group = || KeptRows::all(self.run, place.group);
+        let kept = (!place.is_whole()).then(|| KeptDictionaries::new(&self.cache, of_group()));
         let read = BlockColumns::new(self.file.bytes().clone(), metadata, of_metadata);
+        let read = read.keeping(kept);
         let part_rows = (rows, rows_a_part.min(rows));
         let path = self.file.path();
         let begin = || {
-            let (of_file, columns) = ((reading, &read), (block, columns));
+            let (of_file, columns) = ((reading, &read), (place.group, columns));
             let keeps_decimals = wanted.keeps_decimals;
             let begun = self.block_reader(of_file, columns, keeps_decimals, chosen, part_rows);
             begun.map_err(|error| undecodable(path, start, error))
@@ -315,7 +322,7 @@ impl ColdFile {
     fn block_reader(
         &self,
         (reading, read): (&DecodedTypes, &BlockColumns),
-        (block, columns): (usize, &[usize]),
+        (group, columns): (usize, &[usize]),
         keeps_decimals: bool,
         chosen: ChosenRows,
         (rows, rows_a_part): (usize, usize),
@@ -326,7 +333,7 @@ impl ColdFile {
         let mut others = (Vec::new(), Vec::new());
         for (place, (column, field)) in columns.iter().zip(&mut fields).enumerate() {
             let digits = self.decimal_digits(*column).filter(|_| !keeps_decimals);
-            match self.flat_column((block, *column), field.data_type(), digits, read)? {
+            match self.flat_column((group, *column), field.data_type(), digits, read)? {
                 Some(column) => {
                     let data_type = column.data_type();
                     if field.data_type() != &data_type {
@@ -363,7 +370,7 @@ impl ColdFile {
     /// The column where it is flat.
     fn flat_column(
         &self,
-        (block, column): (usize, usize),
+        (group, column): (usize, usize),
         data_type: &DataType,
         digits: Option<u32>,
         read: &BlockColumns,
@@ -374,7 +381,7 @@ impl ColdFile {
         if is_text && !self.series.contains(&column) {
             return Ok(None);
         }
-        let group = self.groups().get(block);
+        let group = self.groups().get(group);
         let chunk = group.and_then(|group| {
             // As many as the zone map says, which was looked at when the file was opened.
             let rows = usize::try_from(group.num_rows()).ok()?;

@@ -8,6 +8,7 @@ mod block;
 mod columns;
 mod decode;
 mod flat;
+mod groups;
 mod kept;
 mod mask;
 mod pages;
@@ -37,6 +38,7 @@ use timestrata_format::{RunAggregates, RunId, RunLayout, WordFilters};
 
 use self::decode::DecodedTypes;
 pub(super) use self::decode::{ChosenRows, DecodedAs, Decoding};
+use self::groups::BlockPlace;
 use self::mask::RowMask;
 use super::cache::{BlockCache, Form, KeptRows};
 use super::checked::{CheckedFile, byte_range, guarded};
@@ -45,7 +47,7 @@ use super::tail::{self, Zone};
 use super::word_filter::BlockWords;
 use super::{AGGREGATES_KEY, LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
 use crate::scan::views;
-use crate::{Error, Result, Stream};
+use crate::{Error, LeadKind, Result, Stream};
 
 /// Rows are few where they are no more than one in so many: to decode all and keep them costs more.
 const FEW_ROWS_SHARE: usize = 4;
@@ -117,6 +119,8 @@ pub(super) struct ColdFile {
     /// Columns by which rows lie, which the file has one more column of places for; none: they lie in the order of the key.
     series: Vec<usize>,
     metadata: Arc<ParquetMetaData>,
+    /// Where the rows of each block are.
+    places: Vec<BlockPlace>,
     /// The file's own types; the others are made when somebody wants them.
     stored: DecodedTypes,
     /// For each column whether it is read as views where views are wanted.
@@ -231,7 +235,7 @@ fn of_stream(schema: &SchemaRef, layout: Option<&RunLayout>) -> Option<SchemaRef
 }
 
 impl ColdFile {
-    /// A file whose tail agrees with the manifest.
+    /// A file whose tail agrees with the manifest. It has no blocks before its row groups are [divided](ColdFile::divided).
     pub(super) fn new(
         file: CheckedFile,
         run: RunId,
@@ -260,6 +264,7 @@ impl ColdFile {
             series,
             stored: DecodedTypes::new(Arc::clone(metadata.schema())),
             metadata: Arc::clone(metadata.metadata()),
+            places: Vec::new(),
             schema,
             has_views,
             viewed: OnceLock::new(),
@@ -503,7 +508,7 @@ impl ColdFile {
         let schema = self.metadata.file_metadata().schema_descr();
         let mut leaves = 0..schema.num_columns();
         let leaf = leaves.find(|leaf| schema.get_column_root_idx(*leaf) == column)?;
-        self.groups().get(block)?.columns().get(leaf)
+        self.groups().get(self.group_of(block)?)?.columns().get(leaf)
     }
 
     /// The bytes of a column chunk. Parquet's own method panics on a negative place.

@@ -13,6 +13,7 @@ use super::super::cache::{Form, KeptRows};
 use super::super::checked::guarded;
 use super::super::decimals;
 use super::ColdFile;
+use super::groups::BlockPlace;
 use crate::scan::{ColumnBounds, ViewedColumns, views};
 
 /// The same bounds, with zeros of floats below all zeros, as Parquet's own are: bounds are compared bit by bit, and values
@@ -26,7 +27,7 @@ fn least_zero(min: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// What is known of the pages of one column of a block.
+/// What is known of the pages of one column of a row group.
 struct PageBounds {
     /// The first row of each.
     starts: Vec<usize>,
@@ -43,22 +44,50 @@ impl PageBounds {
     }
 }
 
+impl PageBounds {
+    /// The same of a block: of pages that have others' rows too what these are said to lie between.
+    fn of_rows(&self, place: &BlockPlace) -> Option<(Vec<usize>, ColumnBounds)> {
+        if place.is_whole() {
+            return Some((self.starts.clone(), self.bounds.clone()));
+        }
+        let rows = &place.rows;
+        let first = self.starts.partition_point(|start| *start <= rows.start).checked_sub(1)?;
+        let end = self.starts.partition_point(|start| *start < rows.end);
+        let starts = self.starts.get(first..end)?.iter();
+        let starts = starts.map(|start| start.saturating_sub(rows.start)).collect();
+        let pages = end.checked_sub(first)?;
+        let ColumnBounds { min, max, nulls, rows } = &self.bounds;
+        if min.len() < end || nulls.len() < end || rows.len() < end {
+            return None;
+        }
+        Some((
+            starts,
+            ColumnBounds {
+                min: min.slice(first, pages),
+                max: max.slice(first, pages),
+                nulls: nulls.slice(first, pages),
+                rows: rows.slice(first, pages),
+            },
+        ))
+    }
+}
+
 impl ColdFile {
-    /// What the file's metadata says of one block, with its page index; `None` where it has none. That only spares work, so
-    /// that damage in it is nothing known.
-    pub(super) fn pages(&self, block: usize) -> Option<Arc<ParquetMetaData>> {
-        let kept = KeptRows::all(self.run, block);
+    /// What the file's metadata says of one row group, with its page index; `None` where it has none. That only spares work,
+    /// so that damage in it is nothing known.
+    pub(super) fn pages(&self, group: usize) -> Option<Arc<ParquetMetaData>> {
+        let kept = KeptRows::all(self.run, group);
         if let Some(pages) = self.cache.known(kept, 0, Form::Pages) {
             return Some(pages);
         }
-        let pages = Arc::new(self.read_pages(block).ok()?);
+        let pages = Arc::new(self.read_pages(group).ok()?);
         let bytes = pages.memory_size();
         self.cache.insert_known(kept, (0, Form::Pages), Arc::clone(&pages), bytes);
         Some(pages)
     }
 
-    fn read_pages(&self, block: usize) -> crate::Result<ParquetMetaData> {
-        let group = self.groups().get(block).ok_or_else(|| self.file.no_block(block))?;
+    fn read_pages(&self, group: usize) -> crate::Result<ParquetMetaData> {
+        let group = self.groups().get(group).ok_or_else(|| self.file.no_block(group))?;
         let of_file = self.metadata.file_metadata();
         let metadata = ParquetMetaData::new(of_file.clone(), vec![group.clone()]);
         let file_bytes = self.file.bytes().len() as u64;
@@ -79,28 +108,39 @@ impl ColdFile {
         block: usize,
         wanted: &ViewedColumns,
     ) -> Option<(Vec<usize>, Vec<ColumnBounds>)> {
+        let rows = self.place(block).ok()?;
         let mut starts: Option<Vec<usize>> = None;
         let mut bounds = Vec::with_capacity(wanted.columns.len());
         for (place, column) in wanted.columns.iter().enumerate() {
             let is_viewed = wanted.views.get(place).copied().unwrap_or(false);
-            let of_column = self.page_bounds(block, *column, is_viewed)?;
-            if starts.get_or_insert_with(|| of_column.starts.clone()) != &of_column.starts {
+            let of_column = self.page_bounds(rows.group, *column, is_viewed)?;
+            let (starts_of_column, of_column) = of_column.of_rows(rows)?;
+            if starts.get_or_insert_with(|| starts_of_column.clone()) != &starts_of_column {
                 return None;
             }
-            bounds.push(of_column.bounds.clone());
+            bounds.push(of_column);
         }
         Some((starts?, bounds))
     }
 
-    /// What is known of the pages of a column, from the cache where that has it: to read it from the page index takes as long
+    /// The first row of each page of a row group's keys, and the least and the greatest key of each; `None` where that isn't
+    /// known.
+    pub(super) fn lead_pages(&self, group: usize) -> Option<(Vec<usize>, ColumnBounds)> {
+        let pages = self.page_bounds(group, self.lead_column, false)?;
+        let PageBounds { starts, bounds } = pages.as_ref();
+        let is_known = bounds.min.null_count() + bounds.max.null_count() == 0;
+        is_known.then(|| (starts.clone(), bounds.clone()))
+    }
+
+    /// What is known of the pages of a row group's column, from the cache where that has it: to read it from the page index takes as long
     /// as to look at it.
-    fn page_bounds(&self, block: usize, column: usize, is_viewed: bool) -> Option<Arc<PageBounds>> {
+    fn page_bounds(&self, group: usize, column: usize, is_viewed: bool) -> Option<Arc<PageBounds>> {
         let form = if is_viewed { Form::ViewedBounds } else { Form::Bounds };
-        let kept = KeptRows::all(self.run, block);
+        let kept = KeptRows::all(self.run, group);
         if let Some(bounds) = self.cache.known(kept, column, form) {
             return Some(bounds);
         }
-        let (pages, leaf) = (self.pages(block)?, self.only_leaf(column)?);
+        let (pages, leaf) = (self.pages(group)?, self.only_leaf(column)?);
         let locations = pages.offset_index()?.first()?.get(leaf)?.page_locations().iter();
         let starts = locations.map(|page| usize::try_from(page.first_row_index).ok());
         let starts = starts.collect::<Option<Vec<_>>>()?;

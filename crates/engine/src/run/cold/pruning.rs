@@ -41,8 +41,7 @@ impl ColdFile {
         else {
             return Ok(None);
         };
-        let Some(chunk) = self.groups().get(block).and_then(|group| group.columns().get(leaf))
-        else {
+        let Some((group, chunk)) = self.group_of(block).zip(self.chunk(block, column)) else {
             return Ok(None);
         };
         if !dictionary::tells_all(chunk, field.data_type()) {
@@ -50,7 +49,7 @@ impl ColdFile {
         }
         let range = self.chunk_range(chunk)?;
         self.file.verify(range.clone())?;
-        let pages = BlockColumns::new(self.file.bytes().clone(), Arc::clone(&self.metadata), block);
+        let pages = BlockColumns::new(self.file.bytes().clone(), Arc::clone(&self.metadata), group);
         let read = || dictionary::read(&mut *pages.pages(leaf)?, chunk);
         guarded(self.file.path(), || {
             read().map(Some).map_err(|error| {
@@ -62,7 +61,9 @@ impl ColdFile {
 
     /// False only if the block has no row with this leading key.
     pub(in crate::run) fn may_contain(&self, block: usize, key: LeadKey) -> Result<bool> {
-        let Some(slot) = self.filters.get(block) else { return Ok(true) };
+        let Some(slot) = self.group_of(block).and_then(|group| self.filters.get(group)) else {
+            return Ok(true);
+        };
         let Some(filter) = get_or_try_init(slot, || self.read_filter(block))? else {
             return Ok(true);
         };
@@ -128,7 +129,7 @@ impl ColdFile {
             (Some(min), Some(max)) => min <= *wanted.end() && *wanted.start() <= max,
             // None but nulls have no ends, and no null is in a range.
             _ => found.null_count_opt().is_none_or(|nulls| {
-                let group = self.groups().get(block);
+                let group = self.group_of(block).and_then(|group| self.groups().get(group));
                 group.is_none_or(|group| u64::try_from(group.num_rows()) != Ok(nulls))
             }),
         }

@@ -84,3 +84,36 @@ fn a_short_block_tells_nothing() {
     let lots = integers(noise(TRIAL_ROWS_MIN - 1).map(|noise| (noise % 4) as i64 * 1_000_003));
     assert_eq!(chosen(&INTEGERS, lots), INTEGERS[0]);
 }
+
+#[test]
+fn what_is_packed_tells_what_it_takes_plain() {
+    let texts = noise(5_000).map(|noise| format!("{}", noise % 99));
+    let columns: [(ArrayRef, &[Way]); 4] = [
+        (integers(noise(20_000).map(|noise| (noise % 4_000) as i64)), &INTEGERS),
+        (integers(noise(20_000).map(|noise| (noise % 40) as i64)), &INTEGERS),
+        (floats(noise(20_000).map(|noise| (noise % 900) as f64 / 100.0)), &FLOATS),
+        (Arc::new(StringArray::from_iter_values(texts)), &TEXTS),
+    ];
+    for (column, ways) in columns {
+        for way in ways {
+            let told = encoded_bytes(&column, *way).unwrap();
+            let schema = Schema::new(vec![Field::new("x", column.data_type().clone(), true)]);
+            let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::clone(&column)]).unwrap();
+            let mut properties = WriterProperties::builder()
+                .set_compression(Compression::UNCOMPRESSED)
+                .set_statistics_enabled(EnabledStatistics::None)
+                .set_dictionary_enabled(way.dictionary);
+            if let Some(encoding) = way.encoding {
+                properties = properties.set_encoding(encoding);
+            }
+            let (schema, properties) = (batch.schema(), properties.build());
+            let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).unwrap();
+            writer.write(&batch).unwrap();
+            let metadata = writer.close().unwrap();
+            let plain = metadata.row_group(0).column(0).compressed_size();
+            // The header of a page has the length that is packed too, in one byte or more.
+            assert!(told.plain.abs_diff(plain as usize) <= 8, "{way:?}: {told:?}, not {plain}");
+            assert!(told.packed > 0);
+        }
+    }
+}

@@ -332,8 +332,8 @@ fn check_finds_sums_that_are_others_than_what_rows_come_to() {
     let mut again = super::super::verify::AddedAgain::of(opened).unwrap().unwrap();
     let other = steady(1_001).slice(1, 1_000);
     let mut begin = 0;
-    for zone in reader.blocks().unwrap() {
-        again.add(&other.slice(begin, zone.rows as usize)).unwrap();
+    for (block, zone) in reader.blocks().unwrap().iter().enumerate() {
+        again.add(block, &other.slice(begin, zone.rows as usize)).unwrap();
         begin += zone.rows as usize;
     }
     assert!(again.compare().unwrap_err().contains("is not what they come to"));

@@ -15,10 +15,10 @@ use crate::scan::{
 
 /// Lets through one row in `share` by a fixed rule, in heaps, whatever is in them.
 #[derive(Debug, Clone, Copy)]
-struct Heaps(usize);
+pub(super) struct Heaps(pub(super) usize);
 
 impl Heaps {
-    fn of(self, rows: usize) -> BooleanArray {
+    pub(super) fn of(self, rows: usize) -> BooleanArray {
         let is_in = |row: usize| (row / 3).wrapping_mul(2_654_435_761) >> 7 & 1023 < 1024 / self.0;
         (0..rows).map(|row| Some(is_in(row))).collect()
     }
@@ -305,17 +305,4 @@ fn a_block_of_many_series_that_ends_early_holds_all_its_rows() {
         assert_eq!(super::read_all(&reader).unwrap(), rows);
         assert_eq!(reader.verify_all().unwrap().rows, 12_000);
     }
-}
-
-#[test]
-fn rows_that_take_more_room_by_series_stay_in_the_order_of_the_key() {
-    // A text that says nothing: each value once in a while, with numbers that rise by the row.
-    let rows = series(20_000);
-    let mut place = Place::by_series(rows.schema(), &["s"]);
-    place.settings.run_batch_rows = 2_000;
-    let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
-    let reader = place.reader(&meta);
-    let blocks: Vec<u32> = reader.blocks().unwrap().iter().map(|zone| zone.rows).collect();
-    assert_eq!(blocks, [2_000; 10]);
-    assert_eq!(super::read_all(&reader).unwrap(), rows);
 }
