@@ -35,7 +35,7 @@ fn main() -> Result<()> {
         let streams = Streams::create(&store);
         write_runs(&store, &streams);
         write_altered(&store);
-        write_by_series(&store);
+        write_by_series(&store)?;
         write_added_up(&store)?;
         write_log(&store, &streams);
         if is_killed {
@@ -269,14 +269,14 @@ fn cold_by_series(name: &str, fields: Vec<Field>, column: &str, block_rows: &str
 }
 
 /// A stream whose rows lie by series in its cold run, with floats that are stored as decimal numbers.
-fn write_by_series(store: &Store) {
+fn write_by_series(store: &Store) -> Result<()> {
     const ROWS: i64 = 1_500;
     let fields = vec![
         Field::new("time", DataType::Int64, false),
         Field::new("sensor", DataType::Utf8, true),
         Field::new("celsius", DataType::Float64, true),
     ];
-    let id = store.create_stream(cold_by_series("readings", fields, "sensor", "512")).unwrap();
+    let id = store.create_stream(cold_by_series("readings", fields, "sensor", "512"))?;
     let sensors = (0..ROWS).map(|row| (row % 20 != 7).then(|| format!("sensor {}", row % 20)));
     // Each sensor has a temperature of its own, which is off by some hundredths without a pattern.
     let noise = |row: i64| (row * 2_654_435_761) >> 9 & 0x3f;
@@ -287,9 +287,10 @@ fn write_by_series(store: &Store) {
         ("sensor", Arc::new(StringArray::from_iter(sensors))),
         ("celsius", Arc::new(Float64Array::from_iter(celsius))),
     ]);
-    store.commit(Changes::new().insert(id, rows), WRITTEN).unwrap();
-    store.compact(Some(id)).unwrap();
-    store.commit(Changes::new().delete_range(id, KeyRange::times(30, 40)), WRITTEN).unwrap();
+    store.commit(Changes::new().insert(id, rows), WRITTEN)?;
+    store.compact(Some(id))?;
+    store.commit(Changes::new().delete_range(id, KeyRange::times(30, 40)), WRITTEN)?;
+    Ok(())
 }
 
 /// A run with rows enough of each series that what they come to is kept beside them, and rows behind it.

@@ -1,5 +1,6 @@
 //! What is known of the pages of a block: where they begin, and between which values theirs lie.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -46,22 +47,22 @@ impl PageBounds {
 
 impl PageBounds {
     /// The same of a block: of pages that have others' rows too what these are said to lie between.
-    fn of_rows(&self, place: &BlockPlace) -> Option<(Vec<usize>, ColumnBounds)> {
+    fn of_rows(&self, place: &BlockPlace) -> Option<(Cow<'_, [usize]>, ColumnBounds)> {
         if place.is_whole() {
-            return Some((self.starts.clone(), self.bounds.clone()));
+            return Some((Cow::Borrowed(&self.starts), self.bounds.clone()));
         }
         let rows = &place.rows;
         let first = self.starts.partition_point(|start| *start <= rows.start).checked_sub(1)?;
         let end = self.starts.partition_point(|start| *start < rows.end);
         let starts = self.starts.get(first..end)?.iter();
-        let starts = starts.map(|start| start.saturating_sub(rows.start)).collect();
+        let starts: Vec<_> = starts.map(|start| start.saturating_sub(rows.start)).collect();
         let pages = end.checked_sub(first)?;
         let ColumnBounds { min, max, nulls, rows } = &self.bounds;
         if min.len() < end || nulls.len() < end || rows.len() < end {
             return None;
         }
         Some((
-            starts,
+            Cow::Owned(starts),
             ColumnBounds {
                 min: min.slice(first, pages),
                 max: max.slice(first, pages),
@@ -113,12 +114,14 @@ impl ColdFile {
         let mut bounds = Vec::with_capacity(wanted.columns.len());
         for (place, column) in wanted.columns.iter().enumerate() {
             let is_viewed = wanted.views.get(place).copied().unwrap_or(false);
-            let of_column = self.page_bounds(rows.group, *column, is_viewed)?;
-            let (starts_of_column, of_column) = of_column.of_rows(rows)?;
-            if starts.get_or_insert_with(|| starts_of_column.clone()) != &starts_of_column {
-                return None;
+            let of_group = self.page_bounds(rows.group, *column, is_viewed)?;
+            let (of_column, bounds_of_column) = of_group.of_rows(rows)?;
+            match &starts {
+                None => starts = Some(of_column.into_owned()),
+                Some(starts) if starts.as_slice() != of_column.as_ref() => return None,
+                Some(_) => {}
             }
-            bounds.push(of_column);
+            bounds.push(bounds_of_column);
         }
         Some((starts?, bounds))
     }

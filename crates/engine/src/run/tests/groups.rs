@@ -137,3 +137,23 @@ fn what_is_missing_of_a_damaged_row_group_is_all_of_its_blocks() {
     // The others are read.
     assert!(reader.read(0, &[0, 1, 2]).is_ok() && reader.read(8, &[0, 1, 2]).is_ok());
 }
+
+#[test]
+fn threads_that_share_a_reader_and_a_small_cache_read_the_same_blocks() {
+    let (place, meta, rows) = run();
+    // Room for some of the columns and dictionaries: they are pushed out while others ask for them.
+    let reader = place.reader_with(&meta, &Arc::new(BlockCache::new(1 << 17)));
+    let expected = blocks(&rows);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (reader, expected) = (&reader, &expected);
+            scope.spawn(move || {
+                for step in 0..20 * BLOCKS.len() {
+                    let block = (step * (thread + 1) + thread) % BLOCKS.len();
+                    let found = reader.read(block, &[0, 1, 2]).unwrap();
+                    assert_eq!(found, expected[block], "thread {thread}, block {block}");
+                }
+            });
+        }
+    });
+}
