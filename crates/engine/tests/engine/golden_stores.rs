@@ -69,15 +69,21 @@ fn stores_of_every_format_version_open_and_give_their_rows() {
 }
 
 #[test]
-fn a_golden_store_tells_what_its_rows_come_to() {
+fn golden_stores_tell_what_their_rows_come_to() {
+    // The same rows: with a row group for each block, and with one for all four.
+    ["format-2-aggregates", "format-2-groups"].into_iter().for_each(tells_what_its_rows_come_to);
+}
+
+fn tells_what_its_rows_come_to(name: &str) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let temporary = tempfile::tempdir().unwrap();
     let dir = temporary.path().join("store");
-    copy(&fixtures.join("format-2-aggregates/closed"), &dir);
+    copy(&fixtures.join(name).join("closed"), &dir);
     let store = open(&dir, Access::Read);
     let snapshot = store.snapshot().unwrap();
     let meters = snapshot.streams().find(|stream| stream.name() == "meters").unwrap();
     let known = snapshot.aggregates(meters.id(), &[KeyRange::ALL], &[1], &[2, 3]).unwrap();
+    assert_eq!(known.blocks.len(), 4);
     let [piece] = known.pieces.as_slice() else { panic!("{known:?}") };
     // Three series of 3,200 rows, span by span; what came behind them is not compacted.
     assert_eq!(piece.rows.values().iter().sum::<i64>(), 3_200);
