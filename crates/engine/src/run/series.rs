@@ -13,6 +13,8 @@
 //! that they take less room. What the order of the key costs is the places, which rise evenly within a series
 //! that comes evenly.
 
+mod keys;
+
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
@@ -23,6 +25,7 @@ use arrow_schema::ArrowError;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use self::keys::SeriesKey;
 use super::block_builder::Block;
 use crate::ids::Ids;
 
@@ -185,74 +188,32 @@ pub(super) struct Numbered {
     pub(super) firsts: Vec<usize>,
 }
 
-/// Bytes of a text that is its own key, at most: the last byte is its length.
-const KEY_BYTES: usize = size_of::<u128>() - 1;
-const LENGTH_BITS: usize = 8 * KEY_BYTES;
-/// The key of null: no text has it, nor a number.
-const NULL_KEY: u128 = u128::MAX;
-
-impl SeriesValues<'_> {
-    /// Whether each value has a key of its own.
-    fn has_keys(&self) -> bool {
-        match self {
-            Self::Text(text) => {
-                let offsets = text.value_offsets();
-                let each = offsets.iter().zip(offsets.iter().skip(1));
-                each.fold(true, |all, (from, to)| all & (to - from <= KEY_BYTES as i32))
-            }
-            Self::Fixed { width, .. } => *width <= size_of::<u64>(),
-        }
-    }
-
-    /// The key of a value that has one.
-    #[inline]
-    fn key(&self, row: usize) -> u128 {
-        let Some(value) = self.get(row) else { return NULL_KEY };
-        let length = value.len().min(KEY_BYTES);
-        let mut bytes = [0; size_of::<u128>()];
-        match self {
-            // Where as many bytes follow they are read at once, which is quicker than so many that nobody knows before.
-            Self::Text(text) => {
-                let start = text.value_offsets().get(row).map_or(usize::MAX, |at| *at as usize);
-                let all = text.value_data().get(start..).and_then(|rest| rest.first_chunk());
-                if let Some(all) = all {
-                    let mask = (1 << (8 * length)) - 1;
-                    return u128::from_le_bytes(*all) & mask | (length as u128) << LENGTH_BITS;
-                }
-            }
-            Self::Fixed { .. } => {}
-        }
-        bytes.iter_mut().zip(value).for_each(|(byte, from)| *byte = *from);
-        u128::from_le_bytes(bytes) | (length as u128) << LENGTH_BITS
-    }
-}
-
 impl Numbered {
     /// The series of rows that some columns tell apart.
     pub(super) fn of(values: &[SeriesValues<'_>]) -> Self {
-        Self::by_keys(values).unwrap_or_else(|| Self::by_values(values))
+        Self::by_keys::<u64>(values)
+            .or_else(|| Self::by_keys::<u128>(values))
+            .unwrap_or_else(|| Self::by_values(values))
     }
 
     /// By keys of the values, column by column; `None` where some value has no key.
-    fn by_keys(values: &[SeriesValues<'_>]) -> Option<Self> {
-        let (first, rest) = values.split_first()?;
-        if !values.iter().all(SeriesValues::has_keys) {
-            return None;
-        }
+    fn by_keys<K: SeriesKey>(values: &[SeriesValues<'_>]) -> Option<Self> {
+        let keys: Vec<Vec<K>> = values.iter().map(SeriesValues::keys).collect::<Option<_>>()?;
+        let (first, rest) = keys.split_first()?;
         let mut ids = Ids::default();
-        let rows = first.len();
-        let mut found = Self::of_numbers((0..rows).map(|row| ids.of(first.key(row))));
-        for column in rest {
+        let mut found = Self::of_numbers(first.iter().map(|key| ids.of(*key)));
+        for keys in rest {
             // Most say nothing that the first one, a host's name, has not said.
-            let told: Vec<u128> = found.firsts.iter().map(|row| column.key(*row)).collect();
-            let mut each = found.ids.iter().enumerate();
-            if each.all(|(row, id)| told.get(*id as usize) == Some(&column.key(row))) {
+            let told: Vec<Option<K>> =
+                found.firsts.iter().map(|row| keys.get(*row).copied()).collect();
+            let mut each = found.ids.iter().zip(keys);
+            if each.all(|(id, key)| told.get(*id as usize) == Some(&Some(*key))) {
                 continue;
             }
             let (mut ids, mut pairs) = (Ids::default(), Ids::default());
-            let each = found.ids.iter().enumerate();
-            let pair = |(row, id): (usize, &u32)| {
-                pairs.of((ids.of(column.key(row)) as u64) << u32::BITS | u64::from(*id))
+            let each = found.ids.iter().zip(keys);
+            let pair = |(id, key): (&u32, &K)| {
+                pairs.of((ids.of(*key) as u64) << u32::BITS | u64::from(*id))
             };
             found = Self::of_numbers(each.map(pair));
         }

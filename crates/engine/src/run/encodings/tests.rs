@@ -1,6 +1,6 @@
 //! How columns are encoded, by what the first block has.
 
-use arrow_array::{Float64Array, Int64Array, StringArray};
+use arrow_array::{Float64Array, Int32Array, Int64Array, StringArray};
 
 use super::*;
 
@@ -8,7 +8,7 @@ use super::*;
 fn chosen<const N: usize>(ways: &[Way; N], values: ArrayRef) -> Way {
     let schema = Schema::new(vec![Field::new("x", values.data_type().clone(), true)]);
     let sample = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
-    least(ways, &sample, 0).unwrap()
+    least(ways, &sample, 0, PageRows::default()).unwrap()
 }
 
 /// Numbers without a pattern.
@@ -43,6 +43,42 @@ fn numbers_are_encoded_as_the_first_block_tells() {
     assert_eq!(chosen(&FLOATS, smooth), FLOATS[0]);
 }
 
+#[test]
+fn bytes_of_whole_numbers_lie_apart_where_that_takes_less() {
+    // The high bytes are those of the numbers before, and the lowest say nothing.
+    let clocks =
+        || noise(131_072).zip(0_i64..).map(|(low, at)| at / 2_000 << 8 | (low % 256) as i64);
+    assert_eq!(chosen(&LONG_INTEGERS, integers(clocks())), SPLIT_INTEGERS);
+    let short = clocks().map(|number| Some(number as i32)).collect::<Int32Array>();
+    assert_eq!(chosen(&LONG_INTEGERS, Arc::new(short)), SPLIT_INTEGERS);
+    let mut last = 0;
+    let walk = noise(131_072).map(|noise| {
+        last += (noise % 1_000) as i64 - 400;
+        last
+    });
+    assert_eq!(chosen(&LONG_INTEGERS, integers(walk)), INTEGERS[1]);
+}
+
+#[test]
+fn values_of_a_dictionary_are_shared_by_all_rows_of_the_trial() {
+    // Among 32,768 rows they take as much room as the codes, and steps less than both.
+    let prices = integers(noise(131_072).map(|noise| (noise % 5_000) as i64 * 3));
+    let pages = PageRows(Some(32_768));
+    let first = stretches(&prices, TRIAL_ROWS_FIRST).unwrap();
+    let least_of =
+        |costs: Vec<(usize, Way)>| costs.into_iter().min_by_key(|(cost, _)| *cost).unwrap().1;
+    assert_eq!(least_of(costs(&INTEGERS, &first, pages).unwrap()), INTEGERS[1]);
+    let told = scaled_costs(&INTEGERS, &prices, pages).unwrap();
+    assert!(least_of(told.clone()).dictionary, "{told:?}");
+    let all = costs(&INTEGERS, &prices, pages).unwrap();
+    for (cost, way) in told {
+        let (of_all, _) = all.iter().find(|(_, other)| *other == way).unwrap();
+        // Of ways without a dictionary some rows tell as much as all.
+        let off = if way.dictionary { 0 } else { of_all / 50 };
+        assert!(cost.abs_diff(*of_all) <= off, "{way:?}: {cost}, of all rows {of_all}");
+    }
+}
+
 fn texts_of(values: impl Iterator<Item = String>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(values))
 }
@@ -52,7 +88,7 @@ fn texts_are_encoded_as_the_first_block_tells() {
     let chosen_of = |values: ArrayRef| {
         let schema = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
         let sample = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
-        least(texts(&sample, 0), &sample, 0).unwrap()
+        least(texts(&sample, 0), &sample, 0, PageRows::default()).unwrap()
     };
     let sorted = texts_of((0..10_000).map(|row| format!("plant 7, device {row:06}")));
     assert_eq!(chosen_of(sorted), TEXTS[1]);
@@ -96,7 +132,7 @@ fn what_is_packed_tells_what_it_takes_plain() {
     ];
     for (column, ways) in columns {
         for way in ways {
-            let told = encoded_bytes(&column, *way).unwrap();
+            let told = encoded_bytes(&column, *way, PageRows::default()).unwrap();
             let schema = Schema::new(vec![Field::new("x", column.data_type().clone(), true)]);
             let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::clone(&column)]).unwrap();
             let mut properties = WriterProperties::builder()

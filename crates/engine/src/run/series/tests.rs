@@ -70,6 +70,33 @@ proptest! {
     }
 }
 
+/// Names of so many bytes at most, some of which begin alike or are null, and numbers.
+fn names(bytes_max: usize) -> impl Strategy<Value = Vec<(Option<String>, Option<i32>)>> {
+    let name = prop::option::weighted(0.9, ("[ab\\x00]", 0..bytes_max));
+    let name = name.prop_map(|name| name.map(|(letter, times)| letter.repeat(times)));
+    prop::collection::vec((name, prop::option::weighted(0.9, -2..2_i32)), 1..200)
+}
+
+proptest! {
+    #[test]
+    fn keys_tell_the_series_apart_that_their_values_do(
+        rows in prop_oneof![names(8), names(16), names(20)]
+    ) {
+        let texts: StringArray = rows.iter().map(|(name, _)| name.clone()).collect();
+        let numbers: ArrayRef = Arc::new(rows.iter().map(|(_, number)| *number).collect::<Int32Array>());
+        let columns = [SeriesValues::Text(&texts), values(&numbers).unwrap()];
+        let expected = Numbered::by_values(&columns);
+        let longest = rows.iter().flat_map(|(name, _)| name).map(String::len).max();
+        let short = Numbered::by_keys::<u64>(&columns);
+        let long = Numbered::by_keys::<u128>(&columns);
+        prop_assert_eq!(short.is_some(), longest <= Some(7));
+        prop_assert_eq!(long.is_some(), longest <= Some(15));
+        for found in short.into_iter().chain(long) {
+            prop_assert_eq!((&found.ids, &found.firsts), (&expected.ids, &expected.firsts));
+        }
+    }
+}
+
 #[test]
 fn places_without_a_value_are_refused() {
     assert!(by_key(&UInt32Array::from(vec![Some(0), None])).is_none());

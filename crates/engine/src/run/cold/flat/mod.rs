@@ -14,6 +14,7 @@
 mod chained;
 mod deltas;
 mod hybrid;
+mod split;
 mod unpack;
 mod values;
 
@@ -35,6 +36,9 @@ trait Word: Copy + Default + Send + arrow_buffer::ArrowNativeType {
     /// The lowest bits.
     fn of_bits(bits: u64) -> Self;
 
+    /// The same, with the bits of a byte set, of which the lowest is at place 0.
+    fn with_byte(self, place: usize, byte: u8) -> Self;
+
     /// The numbers that whole words of some bytes are.
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self>;
 
@@ -45,6 +49,10 @@ trait Word: Copy + Default + Send + arrow_buffer::ArrowNativeType {
 impl Word for i32 {
     fn of_bits(bits: u64) -> Self {
         bits as Self
+    }
+
+    fn with_byte(self, place: usize, byte: u8) -> Self {
+        self | (Self::from(byte) << (8 * place))
     }
 
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self> {
@@ -58,6 +66,10 @@ impl Word for i32 {
 impl Word for i64 {
     fn of_bits(bits: u64) -> Self {
         bits.cast_signed()
+    }
+
+    fn with_byte(self, place: usize, byte: u8) -> Self {
+        self | (Self::from(byte) << (8 * place))
     }
 
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self> {
@@ -108,7 +120,10 @@ fn values_of(
     let is_known = |encoding| {
         matches!(
             encoding,
-            Encoding::PLAIN | Encoding::DELTA_BINARY_PACKED | Encoding::RLE_DICTIONARY
+            Encoding::PLAIN
+                | Encoding::DELTA_BINARY_PACKED
+                | Encoding::RLE_DICTIONARY
+                | Encoding::BYTE_STREAM_SPLIT
         )
     };
     if !chunk.page_encoding_stats_mask()?.encodings().all(is_known) {

@@ -14,6 +14,7 @@ use parquet::errors::{ParquetError, Result};
 use super::super::super::dictionary::plain_texts;
 use super::deltas::Deltas;
 use super::hybrid::{Hybrid, Piece};
+use super::split::Split;
 use super::{Word, damaged};
 use crate::CodeTable;
 
@@ -166,10 +167,14 @@ fn is_by_dictionary(encoding: Encoding) -> bool {
     matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY)
 }
 
+/// Of split numbers, of which those are put together that are wanted, all are where one in so many is.
+const SPLIT_READ_SHARE: usize = 8;
+
 /// How the values of the present page are stored.
 enum Stored {
     Codes(Hybrid),
     Deltas(Box<Deltas>),
+    Split(Split),
     Plain(Bytes),
 }
 
@@ -205,6 +210,15 @@ impl<W> Numbers<W> {
     }
 }
 
+impl<W: Word> Numbers<W> {
+    /// Makes floats of the decimal numbers from a place on, where floats are wanted.
+    fn make_floats_from(&mut self, first: usize) {
+        if let (Some(digits), Some(numbers)) = (self.float_digits, self.values.get_mut(first..)) {
+            W::make_floats(numbers, digits);
+        }
+    }
+}
+
 /// Takes so many bytes of what is left of a page of plain numbers.
 fn plain_bytes(rest: &mut Bytes, bytes: usize) -> Result<Bytes> {
     match rest.len() < bytes {
@@ -232,6 +246,7 @@ impl<W: Word> Values for Numbers<W> {
             Encoding::DELTA_BINARY_PACKED if self.has_integers() => {
                 Stored::Deltas(Box::new(Deltas::new(bytes, values)?))
             }
+            Encoding::BYTE_STREAM_SPLIT => Stored::Split(Split::new::<W>(bytes, values)?),
             other if is_by_dictionary(other) => Stored::Codes(Hybrid::of_codes(&bytes, values)?),
             other => return Err(damaged("a page of numbers", format!("is encoded as {other}"))),
         };
@@ -246,6 +261,7 @@ impl<W: Word> Values for Numbers<W> {
         match &mut self.stored {
             Stored::Codes(codes) => pieces(codes, values, |_| Ok(())),
             Stored::Deltas(deltas) => deltas.skip(values),
+            Stored::Split(split) => split.skip(values),
             Stored::Plain(rest) => {
                 plain_bytes(rest, values.saturating_mul(size_of::<W>())).map(drop)
             }
@@ -269,14 +285,13 @@ impl<W: Word> Values for Numbers<W> {
                 });
             }
             Stored::Deltas(deltas) => deltas.read(values, &mut self.values)?,
+            Stored::Split(split) => split.read(values, &mut self.values)?,
             Stored::Plain(rest) => {
                 let bytes = plain_bytes(rest, values.saturating_mul(size_of::<W>()))?;
                 self.values.extend(W::all(&bytes));
             }
         }
-        if let (Some(digits), Some(numbers)) = (self.float_digits, self.values.get_mut(first..)) {
-            W::make_floats(numbers, digits);
-        }
+        self.make_floats_from(first);
         Ok(())
     }
 
@@ -287,6 +302,18 @@ impl<W: Word> Values for Numbers<W> {
                 into.resize(into.len() + count, known.get(code).ok_or_else(no_such_code)?);
                 Ok(())
             });
+        }
+        if let Stored::Split(split) = &mut self.stored
+            && places.len() < values / SPLIT_READ_SHARE
+        {
+            let begin = self.values.len();
+            for place in places {
+                let number = place.checked_sub(first).and_then(|behind| split.get(behind as usize));
+                self.values.push(number.ok_or_else(no_such_place)?);
+            }
+            split.skip(values)?;
+            self.make_floats_from(begin);
+            return Ok(());
         }
         let before = std::mem::replace(&mut self.values, std::mem::take(&mut self.all));
         let read = self.read(values);
