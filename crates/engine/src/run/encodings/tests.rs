@@ -47,7 +47,7 @@ fn numbers_are_encoded_as_the_first_block_tells() {
 fn bytes_of_whole_numbers_lie_apart_where_that_takes_less() {
     // The high bytes are those of the numbers before, and the lowest say nothing.
     let clocks =
-        || noise(131_072).zip(0_i64..).map(|(low, at)| at / 2_000 << 8 | (low % 256) as i64);
+        || noise(131_072).zip(0_i64..).map(|(low, at)| ((at / 2_000) << 8) + (low % 256) as i64);
     assert_eq!(chosen(&LONG_INTEGERS, integers(clocks())), SPLIT_INTEGERS);
     let short = clocks().map(|number| Some(number as i32)).collect::<Int32Array>();
     assert_eq!(chosen(&LONG_INTEGERS, Arc::new(short)), SPLIT_INTEGERS);
