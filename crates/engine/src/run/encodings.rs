@@ -22,7 +22,6 @@ use parquet::file::properties::{
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use super::block_builder::Block;
-use super::cold;
 use super::series;
 use super::stored_block::StoredBlock;
 use crate::{LeadKind, Stream};
@@ -128,8 +127,7 @@ impl PageRows {
         page_rows: usize,
     ) -> Result<Self, ParquetError> {
         if series.is_empty() {
-            let are_blocks =
-                !stream.series_columns().is_empty() || cold::shares_dictionaries(stream);
+            let are_blocks = !stream.series_columns().is_empty();
             return Ok(Self(are_blocks.then_some(page_rows)));
         }
         let found = partition(sample.project(series)?.columns())?.len().max(1);

@@ -29,8 +29,8 @@ use crate::key::KeyView;
 use crate::stream::to_definition;
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
 
-/// A row group of a stream of times is as long as so many others: where rows lie in the order of the key, more of them share its
-/// dictionaries; and where they lie by series, each series has more rows in it.
+/// A row group of a stream whose series are told apart is as long as so many others: where rows lie in the order of the key, more of
+/// them share its dictionaries; and where they lie by series, each series has more rows in it.
 const BLOCKS_A_GROUP: usize = 4;
 
 /// And as so many where there are many series, so that each has as many rows as are wanted.
@@ -168,10 +168,8 @@ impl RunWriter {
             false => BLOCK_CHECKSUM_BYTES,
         };
         let may_lie_by_series = format == RunFormat::Cold && !stream.series_columns().is_empty();
-        let has_several =
-            format == RunFormat::Cold && (may_lie_by_series || cold::shares_dictionaries(stream));
         // The builder ends a block sooner whose rows are wide.
-        let blocks = if has_several { BLOCKS_A_GROUP } else { 1 };
+        let blocks = if may_lie_by_series { BLOCKS_A_GROUP } else { 1 };
         let limits = BlockLimits::of_rows(block_rows.saturating_mul(blocks));
         let sink = Sink::new(file, checksum_bytes);
         let encoder = Encoder::new(format, stream, sink, block_rows).map_err(|error| {

@@ -34,9 +34,12 @@ fn are_blocks(starts: &[usize]) -> bool {
 }
 
 /// Whether a row group of a stream has several blocks where its rows lie in the order of the key: not where words or ids are
-/// looked for, whose filters are those of row groups.
-pub(in crate::run) fn shares_dictionaries(stream: &Stream) -> bool {
-    stream.lead_kind() == LeadKind::Time && !stream.has_words()
+/// looked for, whose filters are those of row groups; and of streams whose series can't be told apart a row group is a block, so that
+/// what is damaged takes few rows with it.
+fn shares_dictionaries(stream: &Stream) -> bool {
+    stream.lead_kind() == LeadKind::Time
+        && !stream.series_columns().is_empty()
+        && !stream.has_words()
 }
 
 /// Rows of a row group.

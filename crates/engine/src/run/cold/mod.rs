@@ -39,7 +39,6 @@ use timestrata_format::{RunAggregates, RunId, RunLayout, WordFilters};
 use self::decode::DecodedTypes;
 pub(super) use self::decode::{ChosenRows, DecodedAs, Decoding};
 use self::groups::BlockPlace;
-pub(super) use self::groups::shares_dictionaries;
 use self::mask::RowMask;
 use super::cache::{BlockCache, Form, KeptRows};
 use super::checked::{CheckedFile, byte_range, guarded};

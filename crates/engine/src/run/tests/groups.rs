@@ -22,13 +22,8 @@ const BLOCKS: [usize; 9] = [2_000, 2_000, 2_000, 2_000, 2_000, 2_000, 2_000, 2_0
 
 /// Rows that take more room by series: a text that says nothing, with numbers that rise by the row.
 fn run() -> (Place, RunMeta, RecordBatch) {
-    run_by(&["s"])
-}
-
-/// The same rows, whose series are told apart by these columns.
-fn run_by(columns: &[&str]) -> (Place, RunMeta, RecordBatch) {
     let rows = series(ROWS as i64);
-    let mut place = Place::by_series(rows.schema(), columns);
+    let mut place = Place::by_series(rows.schema(), &["s"]);
     place.settings.run_batch_rows = BLOCK_ROWS;
     let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
     (place, meta, rows)
@@ -45,35 +40,7 @@ fn blocks(rows: &RecordBatch) -> Vec<RecordBatch> {
 
 #[test]
 fn pages_of_a_row_group_in_the_order_of_the_key_are_blocks() {
-    assert_pages_are_blocks(run());
-}
-
-#[test]
-fn pages_of_rows_whose_series_are_not_told_apart_are_blocks_too() {
-    assert_pages_are_blocks(run_by(&[]));
-}
-
-#[test]
-fn two_pages_are_blocks_where_these_are_long() {
-    let rows = series(50_000);
-    let mut place = Place::new(rows.schema());
-    let mut blocks_of = |block_rows: usize| {
-        place.settings.run_batch_rows = block_rows;
-        let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
-        let reader = place.reader(&meta);
-        assert_eq!(read_all(&reader).unwrap(), rows);
-        let blocks = reader.blocks().unwrap().iter().map(|zone| zone.rows).collect::<Vec<_>>();
-        place.io.disk.remove(&place.path(&meta)).unwrap();
-        blocks
-    };
-    assert_eq!(blocks_of(32_768), [32_768, 17_232]);
-    // A row group of 40,000 rows, and the rest in one of one page.
-    assert_eq!(blocks_of(10_000), [10_000, 10_000, 10_000, 10_000, 10_000]);
-    // As long as pages were when each row group was a block, and of the same rows.
-    assert_eq!(blocks_of(20_000), [20_000, 20_000, 10_000]);
-}
-
-fn assert_pages_are_blocks((place, meta, rows): (Place, RunMeta, RecordBatch)) {
+    let (place, meta, rows) = run();
     let file = SerializedFileReader::new(Bytes::from(place.bytes(&place.path(&meta)))).unwrap();
     let groups = file.metadata().row_groups().iter().map(|group| group.num_rows());
     assert_eq!(groups.collect::<Vec<_>>(), [8_000, 8_000, 4_000]);
@@ -90,16 +57,28 @@ fn assert_pages_are_blocks((place, meta, rows): (Place, RunMeta, RecordBatch)) {
 }
 
 #[test]
-fn each_block_of_a_row_group_is_read_as_if_it_were_one() {
-    assert_blocks_are_read(run());
+fn two_pages_are_blocks_where_these_are_long() {
+    let rows = series(50_000);
+    let mut place = Place::by_series(rows.schema(), &["s"]);
+    let mut blocks_of = |block_rows: usize| {
+        place.settings.run_batch_rows = block_rows;
+        let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
+        let reader = place.reader(&meta);
+        assert_eq!(read_all(&reader).unwrap(), rows);
+        let blocks = reader.blocks().unwrap().iter().map(|zone| zone.rows).collect::<Vec<_>>();
+        place.io.disk.remove(&place.path(&meta)).unwrap();
+        blocks
+    };
+    assert_eq!(blocks_of(32_768), [32_768, 17_232]);
+    // A row group of 40,000 rows, and the rest in one of one page.
+    assert_eq!(blocks_of(10_000), [10_000, 10_000, 10_000, 10_000, 10_000]);
+    // As long as pages were when each row group was a block, and of the same rows.
+    assert_eq!(blocks_of(20_000), [20_000, 20_000, 10_000]);
 }
 
 #[test]
-fn each_block_of_rows_without_series_is_read_as_if_it_were_one() {
-    assert_blocks_are_read(run_by(&[]));
-}
-
-fn assert_blocks_are_read((place, meta, rows): (Place, RunMeta, RecordBatch)) {
+fn each_block_of_a_row_group_is_read_as_if_it_were_one() {
+    let (place, meta, rows) = run();
     for cache_bytes in [0, 1 << 17, 1 << 24] {
         let cache = Arc::new(BlockCache::new(cache_bytes));
         let reader = place.reader_with(&meta, &cache);
