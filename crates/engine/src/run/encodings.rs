@@ -130,7 +130,12 @@ impl PageRows {
             let are_blocks = !stream.series_columns().is_empty();
             return Ok(Self(are_blocks.then_some(page_rows)));
         }
-        let found = partition(sample.project(series)?.columns())?.len().max(1);
+        Self::by_series(&sample.project(series)?)
+    }
+
+    /// Of rows that lie by all columns of some first ones.
+    fn by_series(sample: &RecordBatch) -> Result<Self, ParquetError> {
+        let found = partition(sample.columns())?.len().max(1);
         let rows = (sample.num_rows() / found).saturating_mul(SERIES_A_PAGE);
         Ok(Self(Some(rows.clamp(PAGE_ROWS_BY_SERIES_MIN, PAGE_ROWS_BY_SERIES))))
     }
@@ -214,9 +219,10 @@ const INTEGERS: [Way; 4] = [
     Way::dictionary(Some(Encoding::DELTA_BINARY_PACKED)),
     Way::dictionary(Some(Encoding::DELTA_BINARY_PACKED)).packed_codes(),
 ];
-/// The same, and those bytes together that are alike.
+/// Bytes of one place lie together.
 const SPLIT_INTEGERS: Way = Way::plainly(Encoding::BYTE_STREAM_SPLIT).packed().split_integers();
-const LONG_INTEGERS: [Way; 5] =
+/// What columns are written in; rows in one order and another are compared by the others alone.
+const INTEGERS_OR_SPLIT: [Way; 5] =
     [INTEGERS[0], INTEGERS[1], INTEGERS[2], INTEGERS[3], SPLIT_INTEGERS];
 const FLOATS: [Way; 4] = [
     Way::plainly(Encoding::BYTE_STREAM_SPLIT).packed().scattered(),
@@ -237,7 +243,7 @@ fn choose(
     pages: PageRows,
 ) -> Result<Way, ParquetError> {
     match column.physical_type() {
-        PhysicalType::INT32 | PhysicalType::INT64 => least(&LONG_INTEGERS, sample, root, pages),
+        PhysicalType::INT32 | PhysicalType::INT64 => least(&INTEGERS_OR_SPLIT, sample, root, pages),
         PhysicalType::FLOAT | PhysicalType::DOUBLE => least(&FLOATS, sample, root, pages),
         PhysicalType::BOOLEAN => Ok(Way::plainly(Encoding::RLE).packed()),
         PhysicalType::BYTE_ARRAY => {

@@ -198,40 +198,48 @@ impl Numbered {
 
     /// By keys of the values, column by column; `None` where some value has no key.
     fn by_keys<K: SeriesKey>(values: &[SeriesValues<'_>]) -> Option<Self> {
-        let keys: Vec<Vec<K>> = values.iter().map(SeriesValues::keys).collect::<Option<_>>()?;
-        let (first, rest) = keys.split_first()?;
+        let (first, rest) = values.split_first()?;
+        if !values.iter().all(SeriesValues::has_keys::<K>) {
+            return None;
+        }
         let mut ids = Ids::default();
-        let mut found = Self::of_numbers(first.iter().map(|key| ids.of(*key)));
-        for keys in rest {
+        let mut found = Self::with_capacity(first.len());
+        first.all_keys(|key: K| found.push(ids.of(key)));
+        for column in rest {
             // Most say nothing that the first one, a host's name, has not said.
-            let told: Vec<Option<K>> =
-                found.firsts.iter().map(|row| keys.get(*row).copied()).collect();
-            let mut each = found.ids.iter().zip(keys);
-            if each.all(|(id, key)| told.get(*id as usize) == Some(&Some(*key))) {
+            let told: Vec<K> = found.firsts.iter().map(|row| column.key(*row)).collect();
+            let mut each = found.ids.iter();
+            let is_told = |key: K| {
+                each.next()
+                    .is_some_and(|id| told.get(*id as usize).is_some_and(|told| *told == key))
+            };
+            if column.all_keys(is_told) {
                 continue;
             }
             let (mut ids, mut pairs) = (Ids::default(), Ids::default());
-            let each = found.ids.iter().zip(keys);
-            let pair = |(id, key): (&u32, &K)| {
-                pairs.of((ids.of(*key) as u64) << u32::BITS | u64::from(*id))
-            };
-            found = Self::of_numbers(each.map(pair));
+            let mut each = found.ids.iter();
+            let mut paired = Self::with_capacity(found.ids.len());
+            column.all_keys(|key: K| {
+                let id = each.next().copied().unwrap_or_default();
+                paired.push(pairs.of((ids.of(key) as u64) << u32::BITS | u64::from(id)))
+            });
+            found = paired;
         }
         Some(found)
     }
 
-    /// Of numbers each of which is the next one, or was there before.
-    fn of_numbers(numbers: impl Iterator<Item = usize>) -> Self {
-        let mut firsts = Vec::new();
-        let ids = numbers.enumerate().map(|(row, number)| {
-            if number == firsts.len() {
-                firsts.push(row);
-            }
-            // Blocks have far fewer than 2^32 rows.
-            number as u32
-        });
-        let ids = ids.collect();
-        Self { ids, firsts }
+    fn with_capacity(rows: usize) -> Self {
+        Self { ids: Vec::with_capacity(rows), firsts: Vec::new() }
+    }
+
+    /// Adds a row, whose number is the next one, or was there before. Always true: more rows are wanted.
+    fn push(&mut self, number: usize) -> bool {
+        if number == self.firsts.len() {
+            self.firsts.push(self.ids.len());
+        }
+        // Blocks have far fewer than 2^32 rows.
+        self.ids.push(number as u32);
+        true
     }
 
     /// Who comes after whom is mostly the same each time round: that is tried first, and spares the hashing.

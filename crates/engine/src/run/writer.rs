@@ -29,9 +29,9 @@ use crate::key::KeyView;
 use crate::stream::to_definition;
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
 
-/// A row group of a stream whose series are told apart is as long as so many others: where rows lie in the order of the key, more of
-/// them share its dictionaries; and where they lie by series, each series has more rows in it.
-const BLOCKS_A_GROUP: usize = 4;
+/// A row group of a stream whose series are told apart is as long as so many others: each series has more rows in it; and where
+/// rows lie in the order of the key, more of them share its dictionaries.
+const BLOCKS_BY_SERIES: usize = 4;
 
 /// And as so many where there are many series, so that each has as many rows as are wanted.
 const BLOCKS_BY_SERIES_MAX: usize = 32;
@@ -169,7 +169,7 @@ impl RunWriter {
         };
         let may_lie_by_series = format == RunFormat::Cold && !stream.series_columns().is_empty();
         // The builder ends a block sooner whose rows are wide.
-        let blocks = if may_lie_by_series { BLOCKS_A_GROUP } else { 1 };
+        let blocks = if may_lie_by_series { BLOCKS_BY_SERIES } else { 1 };
         let limits = BlockLimits::of_rows(block_rows.saturating_mul(blocks));
         let sink = Sink::new(file, checksum_bytes);
         let encoder = Encoder::new(format, stream, sink, block_rows).map_err(|error| {
@@ -446,7 +446,7 @@ impl RunWriter {
                 .map_err(|error| self.failed("choose how rows of a run lie", error.into()))?;
             self.series = Series::Chosen(if pay { columns } else { Vec::new() });
             if !pay {
-                return Ok(BlockLimits::of_rows(self.block_rows.saturating_mul(BLOCKS_A_GROUP)));
+                return Ok(BlockLimits::of_rows(self.block_rows.saturating_mul(BLOCKS_BY_SERIES)));
             }
         }
         Ok(self.builder.limits())

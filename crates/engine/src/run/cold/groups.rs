@@ -15,7 +15,6 @@
 use std::ops::Range;
 
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
-use parquet::file::properties::DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT;
 use timestrata_format::Zone;
 
 use super::decode::ChosenRows;
@@ -23,24 +22,8 @@ use super::{ColdFile, LeadKind};
 use crate::key::KeyView;
 use crate::{Result, Stream};
 
-/// A row group with fewer pages is one block, unless pages are longer than they were when each row group was one.
+/// A row group with fewer pages is one block.
 const PAGES_MIN: usize = 3;
-const PAGE_ROWS_OF_ONE_BLOCK: usize = DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT;
-
-/// Whether pages that begin at these rows are blocks.
-fn are_blocks(starts: &[usize]) -> bool {
-    let is_long = |second: &usize| *second > PAGE_ROWS_OF_ONE_BLOCK;
-    starts.len() >= PAGES_MIN || starts.get(1).is_some_and(is_long)
-}
-
-/// Whether a row group of a stream has several blocks where its rows lie in the order of the key: not where words or ids are
-/// looked for, whose filters are those of row groups; and of streams whose series can't be told apart a row group is a block, so that
-/// what is damaged takes few rows with it.
-fn shares_dictionaries(stream: &Stream) -> bool {
-    stream.lead_kind() == LeadKind::Time
-        && !stream.series_columns().is_empty()
-        && !stream.has_words()
-}
 
 /// Rows of a row group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +71,10 @@ impl BlockPlace {
 impl ColdFile {
     /// Divides row groups into blocks; gives their zone maps, of those of the row groups.
     pub(in crate::run) fn divided(mut self, stream: &Stream, zones: &[Zone]) -> (Self, Vec<Zone>) {
-        let may_divide = shares_dictionaries(stream) && !self.has_places() && self.words.is_none();
+        let may_divide = stream.lead_kind() == LeadKind::Time
+            && !stream.series_columns().is_empty()
+            && !self.has_places()
+            && self.words.is_none();
         let mut places = Vec::with_capacity(zones.len());
         let mut blocks = Vec::with_capacity(zones.len());
         for (group, zone) in zones.iter().enumerate() {
@@ -108,7 +94,8 @@ impl ColdFile {
     /// such rows.
     fn pages_as_blocks(&self, group: usize, zone: &Zone) -> Option<Vec<(BlockPlace, Zone)>> {
         let rows = zone.rows as usize;
-        let (starts, bounds) = self.lead_pages(group).filter(|(starts, _)| are_blocks(starts))?;
+        let (starts, bounds) =
+            self.lead_pages(group).filter(|(starts, _)| starts.len() >= PAGES_MIN)?;
         let least = KeyView::of_column(bounds.min.as_ref()).ok()?;
         let greatest = KeyView::of_column(bounds.max.as_ref()).ok()?;
         let ends = starts.iter().skip(1).copied().chain([rows]);

@@ -48,15 +48,15 @@ fn bytes_of_whole_numbers_lie_apart_where_that_takes_less() {
     // The high bytes are those of the numbers before, and the lowest say nothing.
     let clocks =
         || noise(131_072).zip(0_i64..).map(|(low, at)| ((at / 2_000) << 8) + (low % 256) as i64);
-    assert_eq!(chosen(&LONG_INTEGERS, integers(clocks())), SPLIT_INTEGERS);
+    assert_eq!(chosen(&INTEGERS_OR_SPLIT, integers(clocks())), SPLIT_INTEGERS);
     let short = clocks().map(|number| Some(number as i32)).collect::<Int32Array>();
-    assert_eq!(chosen(&LONG_INTEGERS, Arc::new(short)), SPLIT_INTEGERS);
+    assert_eq!(chosen(&INTEGERS_OR_SPLIT, Arc::new(short)), SPLIT_INTEGERS);
     let mut last = 0;
     let walk = noise(131_072).map(|noise| {
         last += (noise % 1_000) as i64 - 400;
         last
     });
-    assert_eq!(chosen(&LONG_INTEGERS, integers(walk)), INTEGERS[1]);
+    assert_eq!(chosen(&INTEGERS_OR_SPLIT, integers(walk)), INTEGERS[1]);
 }
 
 #[test]
@@ -77,6 +77,20 @@ fn values_of_a_dictionary_are_shared_by_all_rows_of_the_trial() {
         let off = if way.dictionary { 0 } else { of_all / 50 };
         assert!(cost.abs_diff(*of_all) <= off, "{way:?}: {cost}, of all rows {of_all}");
     }
+}
+
+#[test]
+fn pages_are_shorter_where_series_have_few_rows() {
+    let page_rows = |rows_a_series: i64| {
+        let names: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..64_000).map(|row| format!("host_{:05}", row / rows_a_series)),
+        ));
+        PageRows::by_series(&RecordBatch::try_from_iter([("host", names)]).unwrap()).unwrap().0
+    };
+    assert_eq!(
+        [10, 32, 40, 64, 1_000].map(page_rows),
+        [2_048, 2_048, 2_560, 4_096, 4_096].map(Some)
+    );
 }
 
 fn texts_of(values: impl Iterator<Item = String>) -> ArrayRef {

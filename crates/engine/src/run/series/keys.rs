@@ -5,7 +5,6 @@
 //! ```
 
 use arrow_array::Array;
-use arrow_buffer::NullBuffer;
 
 use super::SeriesValues;
 use crate::ids::Key;
@@ -48,39 +47,41 @@ series_key!(u64);
 series_key!(u128);
 
 impl SeriesValues<'_> {
-    /// The key of each value; `None` where one has none.
-    pub(super) fn keys<K: SeriesKey>(&self) -> Option<Vec<K>> {
+    /// Whether each value has a key.
+    pub(super) fn has_keys<K: SeriesKey>(&self) -> bool {
         match self {
             Self::Text(text) => {
-                let (offsets, data) = (text.value_offsets(), text.value_data());
-                let each = || offsets.iter().zip(offsets.iter().skip(1));
-                if !each().fold(true, |all, (from, to)| all & (to - from <= K::BYTES as i32)) {
-                    return None;
-                }
-                let key = |(from, to): (&i32, &i32)| {
-                    let rest = usize::try_from(*from).ok().and_then(|from| data.get(from..));
-                    K::of(rest.unwrap_or_default(), usize::try_from(to - from).unwrap_or(0))
-                };
-                let mut keys: Vec<K> = each().map(key).collect();
-                set_nulls(&mut keys, text.nulls());
-                Some(keys)
+                let offsets = text.value_offsets();
+                let each = offsets.iter().zip(offsets.iter().skip(1));
+                each.fold(true, |all, (from, to)| all & (to - from <= K::BYTES as i32))
             }
-            Self::Fixed { width, .. } if *width > K::BYTES => None,
-            Self::Fixed { bytes, width, nulls } => {
-                let each = bytes.chunks_exact((*width).max(1));
-                let mut keys: Vec<K> = each.map(|value| K::of(value, *width)).collect();
-                set_nulls(&mut keys, *nulls);
-                Some(keys)
-            }
+            Self::Fixed { width, .. } => *width <= K::BYTES,
         }
     }
-}
 
-fn set_nulls<K: SeriesKey>(keys: &mut [K], nulls: Option<&NullBuffer>) {
-    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return };
-    for (key, is_valid) in keys.iter_mut().zip(nulls) {
-        if !is_valid {
-            *key = K::NULL;
+    /// The key of a value that has one.
+    pub(super) fn key<K: SeriesKey>(&self, row: usize) -> K {
+        self.get(row).map_or(K::NULL, |value| K::of(value, value.len()))
+    }
+
+    /// Hands on the key of each value until one is refused; whether none was. No column of keys is made: of a block of a million
+    /// rows with ten tags they would take more than the block.
+    pub(super) fn all_keys<K: SeriesKey>(&self, mut is_taken: impl FnMut(K) -> bool) -> bool {
+        match self {
+            Self::Text(text) => {
+                let (offsets, data, nulls) =
+                    (text.value_offsets(), text.value_data(), text.nulls());
+                let mut each = offsets.iter().zip(offsets.iter().skip(1)).enumerate();
+                each.all(|(row, (from, to))| {
+                    if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+                        return is_taken(K::NULL);
+                    }
+                    let rest = usize::try_from(*from).ok().and_then(|from| data.get(from..));
+                    let length = usize::try_from(to - from).unwrap_or(0);
+                    is_taken(K::of(rest.unwrap_or_default(), length))
+                })
+            }
+            Self::Fixed { .. } => (0..self.len()).all(|row| is_taken(self.key(row))),
         }
     }
 }

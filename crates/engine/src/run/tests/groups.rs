@@ -57,26 +57,6 @@ fn pages_of_a_row_group_in_the_order_of_the_key_are_blocks() {
 }
 
 #[test]
-fn two_pages_are_blocks_where_these_are_long() {
-    let rows = series(50_000);
-    let mut place = Place::by_series(rows.schema(), &["s"]);
-    let mut blocks_of = |block_rows: usize| {
-        place.settings.run_batch_rows = block_rows;
-        let meta = place.write(2, RunFormat::Cold, std::slice::from_ref(&rows));
-        let reader = place.reader(&meta);
-        assert_eq!(read_all(&reader).unwrap(), rows);
-        let blocks = reader.blocks().unwrap().iter().map(|zone| zone.rows).collect::<Vec<_>>();
-        place.io.disk.remove(&place.path(&meta)).unwrap();
-        blocks
-    };
-    assert_eq!(blocks_of(32_768), [32_768, 17_232]);
-    // A row group of 40,000 rows, and the rest in one of one page.
-    assert_eq!(blocks_of(10_000), [10_000, 10_000, 10_000, 10_000, 10_000]);
-    // As long as pages were when each row group was a block, and of the same rows.
-    assert_eq!(blocks_of(20_000), [20_000, 20_000, 10_000]);
-}
-
-#[test]
 fn each_block_of_a_row_group_is_read_as_if_it_were_one() {
     let (place, meta, rows) = run();
     for cache_bytes in [0, 1 << 17, 1 << 24] {
