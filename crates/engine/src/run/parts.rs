@@ -9,7 +9,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use timestrata_format::{KeyRange, LeadKey, Zone};
 
-use super::cold::{ChosenRows, DecodedAs, Decoding, LONG_BLOCK_ROWS};
+use super::cold::{ChosenRows, DecodedAs, Decoding, LONG_BLOCK_ROWS, PIECE_ROWS};
 use super::reader::{Content, RunReader};
 use crate::key::KeyView;
 use crate::scan::{PartsOfBlock, RowOrder, Share, ViewedColumns, views};
@@ -17,6 +17,9 @@ use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
 /// Rows of a part at most: a few columns of them fit into a processor's second cache.
 pub(super) const PART_ROWS: usize = 8_192;
+
+/// A block in the order of the key that has no more pieces than this is read whole.
+const PIECES_MIN: u32 = 4;
 
 /// Rows with some keys are few where they are less than one in so many of a block.
 const FEW_OF: u128 = 2;
@@ -107,11 +110,16 @@ impl RunReader {
         }
     }
 
-    /// Whether few rows of a block by series have some keys, so that these are looked for before other columns are read.
+    /// Whether few rows of a block have some keys, so that these are looked for before other columns are read.
     pub(super) fn has_few_within(&self, block: usize, keys: &KeyRange) -> bool {
         let opened = self.opened().ok().filter(|opened| opened.evolution.is_none());
-        let opened = opened.filter(|opened| opened.content.has_places());
-        opened.and_then(|opened| opened.zones.get(block)).is_some_and(|zone| is_few(keys, zone))
+        opened.is_some_and(|opened| {
+            let zone = opened.zones.get(block).filter(|zone| match &opened.content {
+                Content::Cold(cold) => cold.has_places() || zone.rows >= PIECES_MIN * PIECE_ROWS,
+                Content::Hot(_) => false,
+            });
+            zone.is_some_and(|zone| is_few(keys, zone))
+        })
     }
 
     /// Rows of a block with some keys, which [are few](RunReader::has_few_within).

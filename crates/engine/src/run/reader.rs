@@ -483,7 +483,8 @@ impl Source for RunReader {
             _ => return filter.read_whole(self, block, order),
         };
         let rows = self.rows_of(block, zone, order);
-        let keys = keys.filter(|keys| self.has_few_within(block, keys));
+        // What is looked at of a block in the order of the key is decoded whole, and kept.
+        let keys = keys.filter(|keys| cold.has_places() && self.has_few_within(block, keys));
         let looked_at = &filter.looked_at;
         let shown = |columns: Vec<ArrayRef>, rows: usize| {
             self.batch_of(opened, (block, rows), &looked_at.columns, &looked_at.views, columns)

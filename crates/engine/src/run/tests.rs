@@ -4,6 +4,7 @@ mod aggregates;
 mod damage;
 mod groups;
 mod parts;
+mod pieces;
 mod pruning;
 mod ranges;
 mod selected;

@@ -40,6 +40,7 @@ use self::decode::DecodedTypes;
 pub(super) use self::decode::{ChosenRows, DecodedAs, Decoding};
 use self::groups::BlockPlace;
 use self::mask::RowMask;
+pub(super) use self::passing::PIECE_ROWS;
 use super::cache::{BlockCache, Form, KeptRows};
 use super::checked::{CheckedFile, byte_range, guarded};
 use super::series::{self, PLACE_COLUMN};

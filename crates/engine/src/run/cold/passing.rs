@@ -18,6 +18,7 @@ use arrow_schema::DataType;
 use timestrata_format::KeyRange;
 
 use super::super::tail::Zone;
+use super::decode::DecodedAs;
 use super::mask::RowMask;
 use super::{ColdFile, FEW_ROWS_SHARE};
 use crate::Result;
@@ -29,6 +30,9 @@ const MANY_OF: usize = 32;
 
 /// So few rows are read together with their places, and put in order then: each reading takes as long as some hundred rows.
 const READ_AT_ONCE: usize = 1_024;
+
+/// Rows of a piece of a block in the order of the key, where few of its rows are wanted.
+pub(in crate::run) const PIECE_ROWS: u32 = if cfg!(test) { 64 } else { 4_096 };
 
 /// Makes a batch of the columns that a filter looks at, of so many rows.
 type Shown<'a> = dyn Fn(Vec<ArrayRef>, usize) -> Result<RecordBatch> + 'a;
@@ -136,6 +140,9 @@ impl ColdFile {
         keys: &KeyRange,
         (order, among): (RowOrder, &Range<usize>),
     ) -> Result<(usize, Vec<ArrayRef>)> {
+        if !self.has_places() {
+            return self.read_about((block, zone), wanted, keys, (order, among));
+        }
         let is_whole = among.len() == zone.rows as usize;
         let selected = (!is_whole).then(|| RowMask::of_ranges(std::slice::from_ref(among)));
         let stored = self.with_keys((block, zone), keys, selected)?;
@@ -145,6 +152,38 @@ impl ColdFile {
         }
         let (_, read) = self.read_in((block, zone), wanted, &stored, order)?;
         Ok((rows, read))
+    }
+
+    /// The same where rows lie in the order of the key, and of the rows about these those of whole pieces, which the cache keeps:
+    /// to decode all of a block for a few rows takes several times as long.
+    fn read_about(
+        &self,
+        (block, zone): (usize, &Zone),
+        wanted: &ViewedColumns,
+        keys: &KeyRange,
+        (order, among): (RowOrder, &Range<usize>),
+    ) -> Result<(usize, Vec<ArrayRef>)> {
+        let leads = self.read_stored(block, zone, &[self.lead_column], false)?;
+        let leads = leads.first().ok_or_else(|| self.file.bad(0, "a block has no keys"))?;
+        let found = KeyView::of_column(leads.as_ref())?.rows_in(keys);
+        let found = found.start.max(among.start)..found.end.min(among.end);
+        let as_views = !wanted.views.is_empty();
+        if found.is_empty() {
+            return Ok((0, self.read_none(&wanted.columns, as_views)));
+        }
+        let codes = wanted.coded();
+        let decoded_as = match order {
+            RowOrder::ByKey => DecodedAs::viewed(as_views),
+            RowOrder::Any(_) => DecodedAs::coded(as_views, &codes),
+        };
+        let goes_by = !self.is_kept(block, wanted, wanted.scan_rows);
+        let pieces = pieces_about(&found, zone.rows as usize);
+        let read =
+            self.read_piece((block, zone), &wanted.columns, decoded_as.for_once(goes_by), &pieces)?;
+        let ours = pieces.start.max(among.start)..pieces.end.min(among.end);
+        let from = ours.start - pieces.start;
+        let read = read.iter().map(|column| column.slice(from, ours.len())).collect();
+        Ok((ours.len(), read))
     }
 
     /// No rows of some columns.
@@ -235,6 +274,17 @@ impl ColdFile {
         }
         let is_whole = ranges.first().is_some_and(|range| range.len() == rows);
         Ok((!is_whole).then(|| RowMask::of_ranges(&ranges)))
+    }
+}
+
+/// The pieces of a block of so many rows that some rows are in, or all of it where that is not much more.
+fn pieces_about(rows: &Range<usize>, all: usize) -> Range<usize> {
+    let piece = PIECE_ROWS as usize;
+    let start = rows.start / piece * piece;
+    let end = rows.end.next_multiple_of(piece).min(all);
+    match (end - start) * 2 > all {
+        true => 0..all,
+        false => start..end,
     }
 }
 

@@ -96,7 +96,7 @@ impl ChainedTexts {
 }
 
 impl Values for ChainedTexts {
-    fn dictionary(&mut self, _: &[u8], _: usize) -> Result<()> {
+    fn dictionary(&mut self, _: Bytes, _: usize) -> Result<()> {
         Err(damaged("a column of chained texts", "has a dictionary"))
     }
 

@@ -63,8 +63,8 @@ impl Hybrid {
 
     /// The next values, no more than `most`, and one at least.
     pub(super) fn next(&mut self, most: usize) -> Result<Piece<'_>> {
-        if self.repeated.1 == 0 && self.read == self.each.len() {
-            self.next_run()?;
+        if self.is_between_runs() {
+            self.next_run(0)?;
         }
         if self.repeated.1 > 0 {
             let count = self.repeated.1.min(most);
@@ -77,7 +77,25 @@ impl Hybrid {
         Ok(Piece::Each(values))
     }
 
-    fn next_run(&mut self) -> Result<()> {
+    /// Passes over the next values. Runs that none is wanted of are not unpacked.
+    pub(super) fn skip(&mut self, mut values: usize) -> Result<()> {
+        while values > 0 {
+            values -= match self.is_between_runs() {
+                true => self.next_run(values)?,
+                false => self.next(values)?.len(),
+            };
+        }
+        Ok(())
+    }
+
+    fn is_between_runs(&self) -> bool {
+        self.repeated.1 == 0 && self.read == self.each.len()
+    }
+
+    /// Goes to the next run; or past it, where it is packed and has no more values than are to be passed over: says how many
+    /// these were.
+    fn next_run(&mut self, passed: usize) -> Result<usize> {
+        let mut skipped = 0;
         let header = varint(&self.bytes, &mut self.at).ok_or_else(ends_early)?;
         let count = usize::try_from(header >> 1)?;
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -94,7 +112,14 @@ impl Hybrid {
         } else {
             // The last eight may be more than there are, and need not be there.
             let wanted = count.saturating_mul(8).min(self.left);
-            if !unpack(rest, self.width, wanted, &mut self.each) {
+            let is_whole = match wanted <= passed {
+                true => {
+                    skipped = wanted;
+                    rest.len() >= wanted.saturating_mul(self.width).div_ceil(8)
+                }
+                false => unpack(rest, self.width, wanted, &mut self.each),
+            };
+            if !is_whole {
                 return Err(ends_early());
             }
             (wanted, count.saturating_mul(self.width).min(rest.len()))
@@ -103,7 +128,7 @@ impl Hybrid {
         self.at += bytes;
         match count {
             0 => Err(ends_early()),
-            _ => Ok(()),
+            _ => Ok(skipped),
         }
     }
 }

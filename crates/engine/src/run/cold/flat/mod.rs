@@ -39,7 +39,10 @@ trait Word: Copy + Default + Send + arrow_buffer::ArrowNativeType {
     /// The same, with the bits of a byte set, of which the lowest is at place 0.
     fn with_byte(self, place: usize, byte: u8) -> Self;
 
-    /// The numbers that whole words of some bytes are.
+    /// One of the numbers that whole words of some bytes are.
+    fn at(bytes: &[u8], place: usize) -> Option<Self>;
+
+    /// All of them.
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self>;
 
     /// Puts the bits of floats in the place of decimal numbers with so many digits behind the point.
@@ -53,6 +56,10 @@ impl Word for i32 {
 
     fn with_byte(self, place: usize, byte: u8) -> Self {
         self | (Self::from(byte) << (8 * place))
+    }
+
+    fn at(bytes: &[u8], place: usize) -> Option<Self> {
+        bytes.as_chunks().0.get(place).map(|word| Self::from_le_bytes(*word))
     }
 
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self> {
@@ -70,6 +77,10 @@ impl Word for i64 {
 
     fn with_byte(self, place: usize, byte: u8) -> Self {
         self | (Self::from(byte) << (8 * place))
+    }
+
+    fn at(bytes: &[u8], place: usize) -> Option<Self> {
+        bytes.as_chunks().0.get(place).map(|word| Self::from_le_bytes(*word))
     }
 
     fn all(bytes: &[u8]) -> impl Iterator<Item = Self> {
@@ -258,7 +269,7 @@ impl FlatColumn {
         let encoding = page.encoding();
         let (bytes, levels, values) = match page {
             Page::DictionaryPage { buf, num_values, .. } => {
-                return self.values.dictionary(&buf, num_values as usize);
+                return self.values.dictionary(buf, num_values as usize);
             }
             Page::DataPage { buf, num_values, def_level_encoding, .. } => {
                 let values = num_values as usize;

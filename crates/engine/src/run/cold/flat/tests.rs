@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Decimal64Type, Int32Type};
 use arrow_array::{
     Array, Decimal64Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
@@ -59,6 +59,16 @@ fn metadata_of(bytes: &Bytes) -> ParquetMetaData {
 
 /// The only column of a file, with its page index or without.
 fn column_of(bytes: &Bytes, data_type: &DataType, by_index: bool) -> Option<FlatColumn> {
+    column_as(bytes, data_type, by_index, None)
+}
+
+/// The same, as floats if it has decimal numbers of so many digits behind the point.
+fn column_as(
+    bytes: &Bytes,
+    data_type: &DataType,
+    by_index: bool,
+    float_digits: Option<u32>,
+) -> Option<FlatColumn> {
     let metadata = metadata_of(bytes);
     let chunk = metadata.row_group(0).column(0);
     let rows = usize::try_from(metadata.row_group(0).num_rows()).unwrap();
@@ -68,7 +78,7 @@ fn column_of(bytes: &Bytes, data_type: &DataType, by_index: bool) -> Option<Flat
         let reader = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, rows, places)?;
         Ok(Box::new(reader) as Box<dyn PageReader>)
     };
-    FlatColumn::new((chunk, rows), data_type, None, pages).unwrap()
+    FlatColumn::new((chunk, rows), data_type, float_digits, pages).unwrap()
 }
 
 fn keys() -> DataType {
@@ -87,11 +97,11 @@ fn plain(column: &ArrayRef) -> ArrayRef {
 fn assert_read(
     bytes: &Bytes,
     column: &ArrayRef,
-    data_type: &DataType,
+    (data_type, float_digits): (&DataType, Option<u32>),
     by_index: bool,
     steps: &[(usize, usize, Option<u32>)],
 ) {
-    let mut flat = column_of(bytes, data_type, by_index).expect("a flat column");
+    let mut flat = column_as(bytes, data_type, by_index, float_digits).expect("a flat column");
     let (mut at, mut expected, mut parts) = (0, Vec::new(), Vec::new());
     for (skipped, read, one_in) in steps.iter().copied() {
         let (skipped, read) = (skipped.min(column.len() - at), read);
@@ -163,7 +173,7 @@ proptest! {
     fn rows_are_those_that_were_written(
         (column, encoding) in columns(),
         (by_dictionary, is_second_version) in any::<(bool, bool)>(),
-        (may_be_null, by_index) in any::<(bool, bool)>(),
+        (may_be_null, by_index, as_floats) in any::<(bool, bool, bool)>(),
         page_rows in 1_usize..300,
         steps in prop::collection::vec((
             prop_oneof![2 => Just(0), 1 => 0_usize..200],
@@ -178,7 +188,18 @@ proptest! {
         prop_assume!(!column.is_empty());
         let bytes = written(&column, how, encoding.filter(|_| !by_dictionary));
         let data_type = if is_coded { keys() } else { column.data_type().clone() };
-        assert_read(&bytes, &column, &data_type, by_index, &steps);
+        let float_digits = match &data_type {
+            DataType::Decimal64(_, scale) if as_floats => u32::try_from(*scale).ok(),
+            _ => None,
+        };
+        let expected: ArrayRef = match float_digits {
+            Some(_) => {
+                let hundredths = column.as_primitive::<Decimal64Type>().values().iter();
+                Arc::new(hundredths.map(|n| *n as f64 / 100.0).collect::<Float64Array>())
+            }
+            None => column,
+        };
+        assert_read(&bytes, &expected, (&data_type, float_digits), by_index, &steps);
     }
 
     #[test]

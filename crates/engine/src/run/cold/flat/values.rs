@@ -21,7 +21,7 @@ use crate::CodeTable;
 /// Decodes the pages of a column, in their order.
 pub(super) trait Values: Send {
     /// The dictionary page, with so many values.
-    fn dictionary(&mut self, bytes: &[u8], values: usize) -> Result<()>;
+    fn dictionary(&mut self, bytes: Bytes, values: usize) -> Result<()>;
 
     /// A page of so many values.
     fn page(&mut self, bytes: Bytes, encoding: Encoding, values: usize) -> Result<()>;
@@ -104,8 +104,8 @@ impl Texts {
 }
 
 impl Values for Texts {
-    fn dictionary(&mut self, bytes: &[u8], values: usize) -> Result<()> {
-        let texts = plain_texts(bytes, values)
+    fn dictionary(&mut self, bytes: Bytes, values: usize) -> Result<()> {
+        let texts = plain_texts(&bytes, values)
             .ok_or_else(|| damaged("a dictionary", "has other bytes than texts"))?;
         self.texts = Some(Arc::new(StringArray::from(texts)));
         Ok(())
@@ -124,7 +124,7 @@ impl Values for Texts {
     }
 
     fn skip(&mut self, values: usize) -> Result<()> {
-        pieces(&mut self.codes, values, |_| Ok(()))
+        self.codes.skip(values)
     }
 
     fn read(&mut self, values: usize) -> Result<()> {
@@ -183,7 +183,12 @@ pub(super) struct Numbers<W> {
     data_type: DataType,
     /// Of decimal numbers that are to be floats.
     float_digits: Option<u32>,
-    known: CodeTable<W>,
+    /// The dictionary as it is stored,
+    stored_dictionary: Bytes,
+    /// and as a table of what is wanted, once that has paid.
+    known: Option<CodeTable<W>>,
+    /// So many codes were looked up without it.
+    looked_up: usize,
     stored: Stored,
     values: Vec<W>,
     /// What some are picked of.
@@ -195,7 +200,9 @@ impl<W: Word> Numbers<W> {
         Self {
             data_type: data_type.clone(),
             float_digits,
-            known: CodeTable::default(),
+            stored_dictionary: Bytes::new(),
+            known: None,
+            looked_up: 0,
             stored: Stored::Plain(Bytes::new()),
             values: Vec::new(),
             all: Vec::new(),
@@ -219,6 +226,31 @@ impl<W: Word> Numbers<W> {
     }
 }
 
+impl<W: Word> Numbers<W> {
+    /// Makes a table of the dictionary before so many codes are looked up, where that takes less time than these would without
+    /// it: each block of a row group, and each few rows of it, begins with the whole dictionary.
+    fn know(&mut self, values: usize) {
+        let distinct = self.stored_dictionary.len() / size_of::<W>();
+        if self.known.is_some() || !matches!(self.stored, Stored::Codes(_)) {
+            return;
+        }
+        self.looked_up = self.looked_up.saturating_add(values);
+        if self.looked_up < distinct {
+            return;
+        }
+        let mut numbers: Vec<W> = W::all(&self.stored_dictionary).collect();
+        if let Some(digits) = self.float_digits {
+            W::make_floats(&mut numbers, digits);
+        }
+        self.known = Some(CodeTable::new(numbers));
+    }
+}
+
+/// The number that a code of a dictionary stands for, as it is stored.
+fn stored_number<W: Word>(dictionary: &[u8], code: u32) -> Result<W> {
+    W::at(dictionary, code as usize).ok_or_else(no_such_code)
+}
+
 /// Takes so many bytes of what is left of a page of plain numbers.
 fn plain_bytes(rest: &mut Bytes, bytes: usize) -> Result<Bytes> {
     match rest.len() < bytes {
@@ -228,15 +260,11 @@ fn plain_bytes(rest: &mut Bytes, bytes: usize) -> Result<Bytes> {
 }
 
 impl<W: Word> Values for Numbers<W> {
-    fn dictionary(&mut self, bytes: &[u8], values: usize) -> Result<()> {
-        let mut numbers: Vec<W> = W::all(bytes).take(values).collect();
-        if numbers.len() < values {
-            return Err(damaged("a dictionary", format!("has fewer numbers than {values}")));
-        }
-        if let Some(digits) = self.float_digits {
-            W::make_floats(&mut numbers, digits);
-        }
-        self.known = CodeTable::new(numbers);
+    fn dictionary(&mut self, bytes: Bytes, values: usize) -> Result<()> {
+        let end = values.checked_mul(size_of::<W>()).filter(|end| *end <= bytes.len());
+        let end =
+            end.ok_or_else(|| damaged("a dictionary", format!("has fewer numbers than {values}")))?;
+        (self.stored_dictionary, self.known, self.looked_up) = (bytes.slice(..end), None, 0);
         Ok(())
     }
 
@@ -261,7 +289,7 @@ impl<W: Word> Values for Numbers<W> {
 
     fn skip(&mut self, values: usize) -> Result<()> {
         match &mut self.stored {
-            Stored::Codes(codes) => pieces(codes, values, |_| Ok(())),
+            Stored::Codes(codes) => codes.skip(values),
             Stored::Deltas(deltas) => deltas.skip(values),
             Stored::Split(split) => split.skip(values),
             Stored::Plain(rest) => {
@@ -271,20 +299,37 @@ impl<W: Word> Values for Numbers<W> {
     }
 
     fn read(&mut self, values: usize) -> Result<()> {
+        self.know(values);
         let first = self.values.len();
         match &mut self.stored {
             Stored::Codes(codes) => {
-                let (known, into) = (&self.known, &mut self.values);
-                return pieces(codes, values, |piece| {
-                    let are_known = match piece {
-                        Piece::Each(codes) => known.look_up(codes, into),
-                        Piece::Repeated(code, count) => known
-                            .get(code)
-                            .map(|number| into.resize(into.len() + count, number))
-                            .is_some(),
-                    };
-                    if are_known { Ok(()) } else { Err(no_such_code()) }
-                });
+                let into = &mut self.values;
+                if let Some(known) = &self.known {
+                    return pieces(codes, values, |piece| {
+                        let are_known = match piece {
+                            Piece::Each(codes) => known.look_up(codes, into),
+                            Piece::Repeated(code, count) => known
+                                .get(code)
+                                .map(|number| into.resize(into.len() + count, number))
+                                .is_some(),
+                        };
+                        if are_known { Ok(()) } else { Err(no_such_code()) }
+                    });
+                }
+                let stored = &self.stored_dictionary;
+                pieces(codes, values, |piece| {
+                    match piece {
+                        Piece::Each(codes) => {
+                            for code in codes {
+                                into.push(stored_number(stored, *code)?);
+                            }
+                        }
+                        Piece::Repeated(code, count) => {
+                            into.resize(into.len() + count, stored_number(stored, code)?);
+                        }
+                    }
+                    Ok(())
+                })?;
             }
             Stored::Deltas(deltas) => deltas.read(values, &mut self.values)?,
             Stored::Split(split) => split.read(values, &mut self.values)?,
@@ -298,12 +343,22 @@ impl<W: Word> Values for Numbers<W> {
     }
 
     fn pick(&mut self, values: usize, first: u32, places: &[u32]) -> Result<()> {
+        self.know(places.len());
         if let Stored::Codes(codes) = &mut self.stored {
-            let (known, into) = (&self.known, &mut self.values);
-            return pick(codes, values, first, places, |code, count| {
-                into.resize(into.len() + count, known.get(code).ok_or_else(no_such_code)?);
+            let (known, stored) = (&self.known, &self.stored_dictionary);
+            let (begin, into) = (self.values.len(), &mut self.values);
+            pick(codes, values, first, places, |code, count| {
+                let number = match known {
+                    Some(known) => known.get(code).ok_or_else(no_such_code)?,
+                    None => stored_number(stored, code)?,
+                };
+                into.resize(into.len() + count, number);
                 Ok(())
-            });
+            })?;
+            if self.known.is_none() {
+                self.make_floats_from(begin);
+            }
+            return Ok(());
         }
         if let Stored::Split(split) = &mut self.stored
             && places.len() < values / SPLIT_READ_SHARE
