@@ -14,6 +14,8 @@ SUITES = all $(SUITES_RUST) graph table timelog topic tsbs
 
 # With QUICK=1 all sizes are small: that it works is shown, and no figure says much.
 QUICKLY = $(if $(QUICK),--quick --out bench/results/quick.json)
+# Rows of published reports go to a file of their own.
+PUBLISHED = bench/results/$(if $(QUICK),report.quick,report).json
 
 IN = tools/with-environment
 # What is compared with Python packages has an environment of its own.
@@ -26,7 +28,7 @@ BUILD_RELEASE = cargo build --locked --release -p timestrata-python -p timestrat
 LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.python.logs.stand_in)"
 GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.python.graph.library)"
 
-.PHONY: help setup demo wheels test lint locks docs references bench lab lab-short lab-threads clean
+.PHONY: help setup demo wheels test lint locks docs references bench report lab lab-short lab-threads clean
 
 help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
@@ -35,6 +37,7 @@ help:
 	@echo "make lint               formatting, clippy, docs, house rules"
 	@echo "make bench SUITE=engine benchmarks, to docs/benchmarks.md; also graph, logs,"
 	@echo "                        table, timelog, topic, tsbs, all; QUICK=1: only whether they work"
+	@echo "make report             the rows of five systems' published reports, to docs/report; QUICK=1 as above"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
 	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
 	@echo "make lab-threads        Rust's tests with threads, under ThreadSanitizer (nightly)"
@@ -145,6 +148,19 @@ ifneq ($(filter logs all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.logs $(QUICKLY)
 endif
 	@$(IN) python3 -m bench.python.report $(SUITE) $(if $(QUICK),--results bench/results/quick.json --page bench/results/quick.md)
+
+report:
+	@TIMESTRATA_VENV=venv-bench tools/setup bench timelog
+	@mkdir -p bench/results
+	@$(IN) $(BUILD_RELEASE) --bin timestrata-bench
+	@$(IN) bash -c '"$$CARGO_TARGET_DIR/release/timestrata-bench" published $(if $(QUICK),--quick) --out $(PUBLISHED)'
+	@$(IN) cargo run --locked --release --manifest-path bench/compare/Cargo.toml \
+		--no-default-features --features topic --bin timestrata-bench-topic -- \
+		published $(if $(QUICK),--quick) --out $(PUBLISHED)
+	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
+	@$(IN_BENCH) python -m bench.python.published measure $(if $(QUICK),--quick) --results $(PUBLISHED)
+	@$(IN) python3 -m bench.python.published page --stamp --results $(PUBLISHED) \
+		$(if $(QUICK),--page bench/results/report.quick)
 
 clean:
 	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --

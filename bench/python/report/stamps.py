@@ -9,13 +9,21 @@ import platform
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from bench.python.common.arguments import ROOT
-from bench.python.report.suites import Row, Suite
+from bench.python.report.suites import Row
 
 Stamp = dict[str, str]
 # What runs of the benchmarks write themselves; it says nothing of what was measured.
-WRITTEN = ("bench/results", "docs/benchmarks.md", "docs/benchmarks.svg")
+WRITTEN = ("bench/results", "docs/benchmarks.md", "docs/benchmarks.svg", "docs/report")
+
+
+class Keyed(Protocol):
+    """A suite, or a report."""
+
+    @property
+    def key(self) -> str: ...
 
 
 def path_of(results: Path) -> Path:
@@ -32,7 +40,7 @@ def digest(rows: list[Row]) -> str:
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def stamp(results: Path, suite: Suite, rows: list[Row]) -> None:
+def stamp(results: Path, suite: Keyed, rows: list[Row]) -> None:
     """Says of a suite that its lines were measured now, here."""
     stamps = read(results)
     stamps[suite.key] = {

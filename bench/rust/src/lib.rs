@@ -6,6 +6,7 @@
 
 pub mod child;
 mod measure;
+pub mod published;
 mod raw;
 pub mod report;
 mod request;

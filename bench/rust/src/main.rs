@@ -4,6 +4,7 @@ mod engine;
 mod http;
 mod line;
 mod logs;
+mod reports;
 
 use std::process::ExitCode;
 
@@ -11,7 +12,8 @@ use timestrata_bench::{OPTIONS, Request, Result, child, suite};
 
 const USAGE: &str = "usage: timestrata-bench [SUITE] [OPTIONS]
 
-  SUITE               engine or logs (default: all)";
+  SUITE               engine or logs (default: all)
+  published           rows of reports that other systems have published, to a report of their own";
 
 /// The words that [`USAGE`] calls a suite.
 const SUITES: [&str; 3] = ["all", "engine", "logs"];
@@ -30,11 +32,17 @@ type Command = fn(&[String]) -> Result<()>;
 
 fn command(name: &str) -> Option<Command> {
     match name {
-        child::FLAG => Some(|arguments| engine::play(arguments.iter().cloned())),
+        child::FLAG => Some(|arguments| {
+            let is_of_reports =
+                arguments.first().is_some_and(|role| reports::memory::is_role(role));
+            let play = if is_of_reports { reports::memory::play } else { engine::play };
+            play(&mut arguments.iter().cloned())
+        }),
         http::LOAD => Some(http::load),
         http::CONSTANT => Some(http::constant),
         line::LOAD => Some(line::load),
         line::ECHO => Some(line::echo),
+        reports::NAME => Some(reports::run),
         _ => None,
     }
 }

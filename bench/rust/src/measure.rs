@@ -97,7 +97,7 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// Four digits: more would claim a precision that no benchmark has.
-fn short(value: f64) -> f64 {
+pub(crate) fn short(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 

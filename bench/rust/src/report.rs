@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use timestrata_io::{Disk, OpenMode, OsDisk};
 
 use crate::Result;
@@ -16,11 +18,11 @@ pub enum Others {
     Keep,
 }
 
-/// The measures of a report file; none if it is missing.
+/// The lines of a report file; none if it is missing.
 ///
 /// # Errors
 /// Those of the disk, and a file that is no report.
-pub fn read(path: &Path) -> Result<Vec<Measure>> {
+pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     let disk = OsDisk::new();
     if !disk.exists(path)? {
         return Ok(Vec::new());
@@ -35,9 +37,14 @@ pub fn read(path: &Path) -> Result<Vec<Measure>> {
 /// Puts new lines into a report file, among those of other suites.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of the disk, and a file that is no report.
 pub fn merge_into(path: &Path, suite: &str, new: &[Measure], others: Others) -> Result<()> {
-    let text = text(&merge(read(path)?, suite, new, others))?;
+    write_lines(path, &merge(read_lines(path)?, suite, new, others))
+}
+
+/// Puts a file of these lines in the place of the one that there is.
+pub(crate) fn write_lines<T: Serialize>(path: &Path, lines: &[T]) -> Result<()> {
+    let text = text(lines)?;
     let disk = OsDisk::new();
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         disk.create_dir(folder)?;
@@ -51,9 +58,8 @@ pub fn merge_into(path: &Path, suite: &str, new: &[Measure], others: Others) -> 
 }
 
 /// A line a measure, so that a difference of two reports shows which ones differ.
-fn text(measures: &[Measure]) -> Result<String> {
-    let lines: std::result::Result<Vec<_>, _> =
-        measures.iter().map(serde_json::to_string).collect();
+fn text<T: Serialize>(lines: &[T]) -> Result<String> {
+    let lines: std::result::Result<Vec<_>, _> = lines.iter().map(serde_json::to_string).collect();
     Ok(format!("[\n{}\n]\n", lines?.join(",\n")))
 }
 
@@ -138,12 +144,12 @@ mod tests {
         let path = dir.path().join("folder").join("latest.json");
         merge_into(&path, "engine", &[measure("engine", "a", 1.0)], Others::Replace)?;
         merge_into(&path, "engine", &[measure("engine", "b", 2.0)], Others::Keep)?;
-        let found = read(&path)?;
+        let found: Vec<Measure> = read_lines(&path)?;
         let names: Vec<_> = found.iter().map(|measure| measure.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
         assert_eq!(text(&found)?.lines().count(), 4, "a line each");
         merge_into(&path, "engine", &[], Others::Replace)?;
-        assert_eq!(read(&path)?.len(), 0);
+        assert_eq!(read_lines::<Measure>(&path)?.len(), 0);
         Ok(())
     }
 }

@@ -33,6 +33,11 @@ pub struct Group {
 }
 
 impl Bench {
+    /// A run that has measured nothing yet.
+    pub(crate) fn new(watch: Watch, dir: PathBuf, quick: bool, suite: &'static str) -> Self {
+        Self { watch, dir, quick, suite, measures: Vec::new() }
+    }
+
     /// How many of something: `full`, or few of them in a quick run.
     pub fn many(&self, full: u64) -> u64 {
         if self.quick { (full / 50).max(3) } else { full }
@@ -58,7 +63,7 @@ impl Bench {
 /// Those of the report; a group's are printed.
 pub fn run(suite: &'static str, groups: &[Group], request: Request) -> Result<bool> {
     let Request { quick, only, dir, out } = request;
-    let mut bench = Bench { watch: Watch::new(), dir, quick, suite, measures: Vec::new() };
+    let mut bench = Bench::new(Watch::new(), dir, quick, suite);
     println!("{}", report::heading());
     let mut whole = only.is_empty();
     for group in groups.iter().filter(|group| group.name.contains(&only)) {

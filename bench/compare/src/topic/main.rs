@@ -9,6 +9,7 @@ mod memory;
 mod ours;
 mod peer;
 mod proof;
+mod published;
 mod read;
 mod send;
 mod space;
@@ -17,7 +18,10 @@ use std::process::ExitCode;
 
 use timestrata_bench::{Group, OPTIONS, Request, Result, child, suite};
 
-const USAGE: &str = "usage: timestrata-bench-topic [topic] [OPTIONS]";
+const USAGE: &str = "usage: timestrata-bench-topic [topic | published] [OPTIONS]";
+
+/// The word that asks for the rows of the peer's own report.
+const PUBLISHED: &str = "published";
 
 /// All groups, in the order of the report.
 const GROUPS: [Group; 8] = [
@@ -33,9 +37,12 @@ const GROUPS: [Group; 8] = [
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
-    let outcome = match arguments.next_if(|first| first == child::FLAG) {
+    let usage = format!("{USAGE}\n\n{OPTIONS}");
+    let outcome = match arguments.next_if(|first| first == child::FLAG || first == PUBLISHED) {
+        Some(word) if word == PUBLISHED => Request::read(arguments, &[], &usage)
+            .and_then(|request| timestrata_bench::published::run("merkql", &published::GROUPS, request)),
         Some(_) => memory::play(arguments).map(|()| true),
-        None => Request::read(arguments, &["all", "topic"], &format!("{USAGE}\n\n{OPTIONS}"))
+        None => Request::read(arguments, &["all", "topic"], &usage)
             .and_then(|request| suite::run("topic", &GROUPS, request)),
     };
     suite::end("timestrata-bench-topic", outcome)

@@ -16,7 +16,7 @@ use crate::expect_count;
 
 /// Its name.
 pub(crate) const NAME: &str = "merkql";
-const TOPIC: &str = "events";
+pub(crate) const TOPIC: &str = "events";
 /// Records that one sync is for while it is filled: its calls sync each record otherwise.
 const FILL: usize = 20_000;
 const POISONED: &str = "its lock is poisoned";

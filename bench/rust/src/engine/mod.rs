@@ -9,7 +9,7 @@ mod growth;
 mod late;
 mod long;
 mod many;
-mod recovery;
+pub(crate) mod recovery;
 mod reopen;
 mod scan;
 mod synced;
@@ -49,7 +49,7 @@ pub(crate) const GROUPS: [Group; 16] = [
 ];
 
 /// Plays the part of this suite's children that the arguments say.
-pub(crate) fn play(arguments: impl Iterator<Item = String>) -> Result<()> {
+pub(crate) fn play(arguments: &mut dyn Iterator<Item = String>) -> Result<()> {
     let (role, dir, amount) = part(arguments)?;
     match role.as_str() {
         recovery::FILL => tell(&recovery::fill(&dir, amount)?),

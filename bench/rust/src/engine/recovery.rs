@@ -22,16 +22,25 @@ const ROWS_A_TURN: usize = 10_000;
 /// What another store (KausalDB) reports, MB/s.
 const PUBLISHED_RECOVERY: f64 = 892.0;
 
-pub(super) fn run(bench: &mut Bench) -> Result<()> {
+/// What opening took: rates in MB/s of the log's bytes.
+pub(crate) struct Recovered {
+    pub(crate) ours: Samples,
+    /// Of reading and checksumming the same bytes.
+    pub(crate) floor: Samples,
+    rows: f64,
+    log_bytes: f64,
+}
+
+/// Opens one log again and again, in turns with the floor.
+pub(crate) fn measured(bench: &Bench) -> Result<Recovered> {
     let bytes = bench.many(1 << 30);
-    let rounds = bench.rounds(5);
     let dir = scratch(&bench.dir)?;
     let path = dir.path().join("store");
     let filled = ask(FILL, &path, bytes)?;
     let figure = |figures: &Figures, name: &str| figures.get(name).copied().unwrap_or(f64::NAN);
     let (rows, log_bytes) = (figure(&filled, "rows"), figure(&filled, "bytes"));
     let (mut ours, mut floor) = (Samples::new(), Samples::new());
-    for _ in 0..rounds {
+    for _ in 0..bench.rounds(5) {
         let figures = ask(RECOVER, &path, 0)?;
         if figure(&figures, "commits") != figure(&filled, "commits") {
             return Err("recovery did not replay every commit".into());
@@ -46,6 +55,12 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
         })?;
         floor.add(read as f64 / 1e6 / seconds);
     }
+    Ok(Recovered { ours, floor, rows, log_bytes })
+}
+
+pub(super) fn run(bench: &mut Bench) -> Result<()> {
+    let Recovered { ours, floor, rows, log_bytes } = measured(bench)?;
+    let rounds = ours.count();
     let note = format!(
         "median of {rounds} opens of the same log of {:.0} MB, writer and openers killed, log in page \
          cache, nothing flushed; half the rows single commits of 64 B values, half commits of \

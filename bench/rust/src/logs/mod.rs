@@ -25,12 +25,12 @@ pub(crate) const GROUPS: [Group; 6] = [
 /// An entry takes so much with its fields and their names.
 const ENTRY_BYTES: usize = 1_024;
 
-fn create(store: &Store) -> Result<Logs> {
+pub(crate) fn create(store: &Store) -> Result<Logs> {
     Ok(Logs::create(store, "app", &LogsOptions::default())?)
 }
 
 /// Different entries of a kilobyte each: a message of words and numbers, and five fields.
-fn entries(count: usize) -> Vec<NewEntry> {
+pub(crate) fn entries(count: usize) -> Vec<NewEntry> {
     let mut numbers = Numbers::new(11);
     (0..count).map(|index| entry(index, &mut numbers)).collect()
 }

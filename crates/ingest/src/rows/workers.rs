@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 use arrow_array::RecordBatch;
@@ -37,11 +37,20 @@ struct Job {
     answer: SyncSender<Result<Parsed>>,
 }
 
+/// Who parses.
+enum Workers {
+    /// So many threads, once there is more than one piece: to start them takes longer than to parse a short one.
+    Due(usize),
+    Started(Sender<Job>),
+    /// Whoever asks for batches.
+    None,
+}
+
 /// Batches of pieces, parsed by workers or, without any, by who asks for them.
 pub(super) struct Pieces {
     cutter: Cutter,
     parser: Arc<dyn ParsePiece>,
-    jobs: Option<std::sync::mpsc::Sender<Job>>,
+    workers: Workers,
     /// Bytes of the next piece.
     piece_bytes: usize,
     in_flight: VecDeque<Receiver<Result<Parsed>>>,
@@ -54,11 +63,11 @@ pub(super) struct Pieces {
 
 impl Pieces {
     pub(super) fn new(cutter: Cutter, parser: Arc<dyn ParsePiece>, threads: usize) -> Self {
-        let jobs = (threads > 1).then(|| start(&parser, threads)).flatten();
+        let workers = if threads > 1 { Workers::Due(threads) } else { Workers::None };
         Self {
             cutter,
             parser,
-            jobs,
+            workers,
             piece_bytes: FIRST_PIECE_BYTES,
             in_flight: VecDeque::new(),
             in_flight_max: threads.saturating_mul(AHEAD),
@@ -70,19 +79,61 @@ impl Pieces {
 
     /// The next piece's batches.
     fn parse_next(&mut self) -> Result<Option<Parsed>> {
-        let Some(jobs) = self.jobs.clone() else {
+        let threads = match &self.workers {
+            Workers::Started(jobs) => {
+                let jobs = jobs.clone();
+                return self.parsed_by(&jobs);
+            }
+            Workers::Due(threads) => *threads,
+            Workers::None => 0,
+        };
+        if self.is_at_end {
+            return self.failure.take().map_or(Ok(None), Err);
+        }
+        if threads == 0 {
             let piece = self.cutter.next(PIECE_BYTES)?;
             return piece.map(|piece| self.parser.parse(piece)).transpose();
+        }
+        // Behind an error or the end there is nothing.
+        self.is_at_end = true;
+        let Some(first) = self.cut()? else { return Ok(None) };
+        let second = match self.cut() {
+            Ok(Some(second)) => second,
+            outcome => {
+                self.failure = outcome.err();
+                return self.parser.parse(first).map(Some);
+            }
         };
+        self.is_at_end = false;
+        let Some(jobs) = start(&self.parser, threads) else {
+            self.workers = Workers::None;
+            self.cutter.give_back(second);
+            return self.parser.parse(first).map(Some);
+        };
+        self.send(&jobs, first);
+        self.send(&jobs, second);
+        self.workers = Workers::Started(jobs.clone());
+        self.parsed_by(&jobs)
+    }
+
+    /// The next piece for a worker: each is twice as long as the one before, up to a bound.
+    fn cut(&mut self) -> Result<Option<Piece>> {
+        let piece = self.cutter.next(self.piece_bytes)?;
+        self.piece_bytes = (self.piece_bytes * 2).min(PIECE_BYTES);
+        Ok(piece)
+    }
+
+    fn send(&mut self, jobs: &Sender<Job>, piece: Piece) {
+        let (answer, receiver) = sync_channel(1);
+        // Workers end only when this sender does; were they gone, waiting says so.
+        let _ = jobs.send(Job { piece, answer });
+        self.in_flight.push_back(receiver);
+    }
+
+    fn parsed_by(&mut self, jobs: &Sender<Job>) -> Result<Option<Parsed>> {
         while !self.is_at_end && self.in_flight.len() < self.in_flight_max {
-            match self.cutter.next(self.piece_bytes) {
-                Ok(Some(piece)) => {
-                    self.piece_bytes = (self.piece_bytes * 2).min(PIECE_BYTES);
-                    let (answer, receiver) = sync_channel(1);
-                    // Workers end only when this sender does; were they gone, waiting says so.
-                    let _ = jobs.send(Job { piece, answer });
-                    self.in_flight.push_back(receiver);
-                }
+            match self.cut() {
+                Ok(Some(piece)) => self.send(jobs, piece),
                 Ok(None) => self.is_at_end = true,
                 Err(error) => {
                     self.is_at_end = true;
@@ -111,7 +162,7 @@ impl BatchReader for Pieces {
 }
 
 /// Starts the workers; they end when the sender is dropped. `None` if not one could be started.
-fn start(parser: &Arc<dyn ParsePiece>, threads: usize) -> Option<std::sync::mpsc::Sender<Job>> {
+fn start(parser: &Arc<dyn ParsePiece>, threads: usize) -> Option<Sender<Job>> {
     let (sender, receiver) = channel::<Job>();
     let receiver = Arc::new(Mutex::new(receiver));
     let mut started = 0;
@@ -133,4 +184,84 @@ fn start(parser: &Arc<dyn ParsePiece>, threads: usize) -> Option<std::sync::mpsc
 
 fn worker_gone() -> Error {
     Error::new(ErrorKind::Io, "a worker that parses the input has ended")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Read};
+    use std::thread::ThreadId;
+
+    use super::super::pieces::Boundary;
+    use super::*;
+
+    struct Lines;
+
+    impl Boundary for Lines {
+        fn last_end(&self, bytes: &[u8]) -> Option<usize> {
+            bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1)
+        }
+    }
+
+    /// Notes who parses, and how much.
+    #[derive(Default)]
+    struct Noting(Mutex<Vec<(ThreadId, usize)>>);
+
+    impl ParsePiece for Noting {
+        fn parse(&self, piece: Piece) -> Result<Parsed> {
+            self.0.lock().push((thread::current().id(), piece.bytes.len()));
+            Ok(Parsed::default())
+        }
+    }
+
+    /// Gives its bytes, and then an error.
+    struct Broken(Cursor<Vec<u8>>);
+
+    impl Read for Broken {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(std::io::Error::other("torn")),
+                read => Ok(read),
+            }
+        }
+    }
+
+    fn played(
+        reader: impl Read + Send + 'static,
+        threads: usize,
+    ) -> (Result<()>, Vec<(ThreadId, usize)>) {
+        let cutter = Cutter::new("in", Box::new(reader), Box::new(Lines), 1 << 20);
+        let noting = Arc::new(Noting::default());
+        let mut pieces = Pieces::new(cutter, Arc::clone(&noting) as Arc<dyn ParsePiece>, threads);
+        let outcome = pieces.next(&mut ReadReport::default()).map(|batch| assert!(batch.is_none()));
+        let again = pieces.next(&mut ReadReport::default());
+        assert!(again.is_ok_and(|batch| batch.is_none()), "it has ended");
+        let parsed = noting.0.lock().clone();
+        (outcome, parsed)
+    }
+
+    #[test]
+    fn one_piece_is_parsed_by_who_asks_and_more_by_workers() {
+        let text = |lines: usize| Cursor::new(b"0123456789abcde\n".repeat(lines));
+        let ours = thread::current().id();
+        for (lines, threads) in [(0, 3), (1, 3), (8_000, 3), (8_000, 1), (100_000, 1)] {
+            let (outcome, parsed) = played(text(lines), threads);
+            outcome.unwrap();
+            assert!(parsed.iter().all(|(thread, _)| *thread == ours), "{lines} by {threads}");
+            assert_eq!(parsed.iter().map(|(_, bytes)| bytes).sum::<usize>(), lines * 16);
+        }
+        let (outcome, parsed) = played(text(100_000), 3);
+        outcome.unwrap();
+        assert!(parsed.len() > 1 && parsed.iter().all(|(thread, _)| *thread != ours));
+        assert_eq!(parsed.iter().map(|(_, bytes)| bytes).sum::<usize>(), 1_600_000);
+    }
+
+    #[test]
+    fn an_input_that_breaks_off_is_an_error_behind_its_whole_pieces() {
+        for (lines, whole) in [(0, 0), (100, 0), (10_000, 1), (100_000, 2)] {
+            let broken = Broken(Cursor::new(b"0123456789abcde\n".repeat(lines)));
+            let (outcome, parsed) = played(broken, 3);
+            assert!(outcome.unwrap_err().to_string().contains("torn"), "{lines} lines");
+            assert!(parsed.len() >= whole, "{lines} lines: {}", parsed.len());
+        }
+    }
 }

@@ -1,0 +1,209 @@
+//! dls's test `writeManyLogs`: entries written one by one, and all of them read back.
+
+use std::hint::black_box;
+
+use timestrata_bench::published::{Row, RowGroup, Rows, Side};
+use timestrata_bench::{Bench, Prepared, Result, Samples, folder_bytes, scratch};
+use timestrata_engine::{Durability, Settings, Store};
+use timestrata_logs::{Level, Logs, NewEntry, Query};
+
+use super::{FLOOR, OURS, memory, micros};
+use crate::logs::{create, entries};
+
+pub(super) const GROUPS: [RowGroup; 4] = [
+    RowGroup { name: "synced", run: synced },
+    RowGroup { name: "written", run: written },
+    RowGroup { name: "ten thousand", run: few },
+    RowGroup { name: "memory", run: memory::of_logs },
+];
+
+pub(super) const ENTRIES: u64 = 100_000;
+const FEW: u64 = 10_000;
+/// Each so many entries are flushed, where its versions did that.
+pub(super) const FLUSH_ENTRIES: usize = 1_000;
+/// Fewer than its 100,000 where each is synced: a disk is as fast at the last as at the first.
+const SYNCED: u64 = 20_000;
+const FLOOR_FILE_BYTES: u64 = 64 << 20;
+
+/// What became of a log: seconds of each write and each flush, and seconds of reading all of it, once for each round.
+struct Played {
+    writes: Samples,
+    flushes: Samples,
+    reads: Samples,
+    log_bytes: u64,
+}
+
+struct Play<'a> {
+    entries: &'a [NewEntry],
+    durability: Durability,
+    flush_each: Option<usize>,
+    is_in_memory: bool,
+}
+
+fn play(bench: &Bench, how: &Play<'_>) -> Result<Played> {
+    let dir = scratch(&bench.dir)?;
+    let path = dir.path().join("store");
+    let store = match how.is_in_memory {
+        true => Store::memory(Settings::default())?,
+        false => Store::open(&path, Settings::default())?,
+    };
+    let logs = create(&store)?;
+    let mut played = Played {
+        writes: Samples::new(),
+        flushes: Samples::new(),
+        reads: Samples::new(),
+        log_bytes: 0,
+    };
+    for (at, entry) in how.entries.iter().enumerate() {
+        bench
+            .watch
+            .sample(&mut played.writes, 1.0, || Ok(logs.write_with(entry, how.durability)?))?;
+        if how.flush_each.is_some_and(|each| at % each == each - 1) {
+            bench.watch.sample(&mut played.flushes, 1.0, || Ok(logs.flush()?))?;
+        }
+    }
+    for _ in 0..bench.rounds(9) {
+        let seen = bench.watch.sample(&mut played.reads, 1.0, || read(&logs))?;
+        if seen != how.entries.len() {
+            return Err(format!("{seen} of {} entries were read", how.entries.len()).into());
+        }
+    }
+    if !how.is_in_memory {
+        played.log_bytes = folder_bytes(&path.join("wal"))?;
+    }
+    store.close()?;
+    Ok(played)
+}
+
+/// All entries, with their fields.
+fn read(logs: &Logs) -> Result<usize> {
+    let mut seen = 0;
+    for batch in logs.search(&Query::default())? {
+        for entry in batch?.iter() {
+            black_box((entry.timestamp(), entry.source_time(), entry.level(), entry.message()));
+            entry.each_field(|name, value| {
+                black_box((name, value));
+            });
+            seen += 1;
+        }
+    }
+    Ok(seen)
+}
+
+impl Played {
+    fn add(&self, rows: &mut Rows, ids: (&[&str], &[&str]), note: &str) {
+        for id in ids.0 {
+            rows.add(Row::of_calls(id, Side::Ours, OURS, &self.writes, micros).note(note));
+        }
+        let entries = self.writes.count() as f64;
+        for id in ids.1 {
+            let each = self.reads.median() * 1e6 / entries;
+            rows.add(Row::new(id, Side::Ours, OURS, each, self.reads.count() as u64).note(note));
+        }
+    }
+}
+
+fn synced(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
+    let entries = entries(bench.many(SYNCED) as usize);
+    let how = Play {
+        entries: &entries,
+        durability: Durability::Synced,
+        flush_each: None,
+        is_in_memory: false,
+    };
+    let played = play(bench, &how)?;
+    let note = format!("{} entries, each `Synced`, flushed in the background", entries.len());
+    let writes = ["V8 write synced", "V3 write"];
+    played.add(rows, (&writes, &["V3 read"]), &note);
+    let (write, read) = (played.writes.sum(), played.reads.median());
+    rows.add(Row::new("V8 ratio", Side::Ours, OURS, write / read, 1).note(note));
+    let dir = scratch(&bench.dir)?;
+    let mut prepared = Prepared::create(&dir.path().join("prepared"), FLOOR_FILE_BYTES)?;
+    let mut floor = Samples::new();
+    for _ in 0..entries.len().min(2_500) {
+        bench.watch.sample(&mut floor, 1.0, || prepared.write_synced(&[7; 1_024]))?;
+    }
+    for id in writes {
+        rows.add(Row::of_calls(id, Side::Floor, FLOOR, &floor, micros));
+    }
+    Ok(())
+}
+
+fn written(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
+    let entries = entries(bench.many(ENTRIES) as usize);
+    let how = Play {
+        entries: &entries,
+        durability: Durability::Written,
+        flush_each: Some(FLUSH_ENTRIES),
+        is_in_memory: false,
+    };
+    let played = play(bench, &how)?;
+    let note = "each `Written`, flushed each 1,000 entries, compacted in the background";
+    let writes = ["V8 write", "V8 initial write", "V7 write", "V6 write", "V5 write", "V4 write"];
+    let reads = ["V8 read", "V8 initial read", "V7 read", "V6 read", "V5 read", "V4 read"];
+    played.add(rows, (&writes, &reads), note);
+    rows.add(Row::of_calls("V8 flush", Side::Ours, OURS, &played.flushes, |median| median * 1e3));
+    rows.add(Row::new("log growth", Side::Ours, OURS, played.log_bytes as f64 / 1e6, 1).note(note));
+    newest(bench, rows, &entries)
+}
+
+/// The newest entries of a log that is in storage.
+fn newest(bench: &Bench, rows: &mut Rows, entries: &[NewEntry]) -> Result<()> {
+    let dir = scratch(&bench.dir)?;
+    let store = Store::open(dir.path(), Settings::default())?;
+    let logs = create(&store)?;
+    for some in entries.chunks(1_000) {
+        logs.write_many(some, Durability::Written)?;
+    }
+    logs.flush()?;
+    let query = Query { newest_first: true, limit: Some(1_000), ..Query::default() };
+    let mut samples = Samples::new();
+    for _ in 0..bench.rounds(200) {
+        bench.watch.sample(&mut samples, 1.0, || {
+            let mut seen = 0;
+            for batch in logs.search(&query)? {
+                for entry in batch?.iter() {
+                    black_box(entry.message());
+                    seen += 1;
+                }
+            }
+            if seen == entries.len().min(1_000) {
+                Ok(())
+            } else {
+                Err(format!("{seen} came").into())
+            }
+        })?;
+    }
+    rows.add(Row::of_calls("last 1000", Side::Ours, OURS, &samples, micros));
+    Ok(store.close()?)
+}
+
+fn few(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
+    let long = entries(bench.many(FEW) as usize);
+    let short: Vec<NewEntry> = (0..long.len())
+        .map(|at| {
+            let mut entry = NewEntry::new(format!("entry {at}"));
+            entry.level = Some(Level::Info);
+            entry.fields.int("at", at as i64);
+            entry
+        })
+        .collect();
+    let flushed = Some(FLUSH_ENTRIES);
+    for (ids, entries, durability, flush_each, is_in_memory, note) in [
+        (
+            ["V4 10k write", "V4 10k read"],
+            &long,
+            Durability::Written,
+            flushed,
+            false,
+            "`Written`, flushed each 1,000",
+        ),
+        (["V3 10k write", "V3 10k read"], &long, Durability::Synced, None, false, "each `Synced`"),
+        (["V2 write", "V2 read"], &short, Durability::Synced, None, false, "each `Synced`"),
+        (["V1 write", "V1 read"], &short, Durability::Written, None, true, "a store in memory"),
+    ] {
+        let played = play(bench, &Play { entries, durability, flush_each, is_in_memory })?;
+        played.add(rows, (&ids[..1], &ids[1..]), note);
+    }
+    Ok(())
+}
