@@ -68,7 +68,7 @@ def _overview(reports: list[Report], lines: Lines) -> Iterator[str]:
 
 
 def _report(report: Report, lines: Lines, stamp: Stamp | None) -> Iterator[str]:
-    yield f"## {report.title} {{#{report.key}}}\n"
+    yield f"## {report.title}\n"
     if stamp is not None and known(of_report(lines, report), stamp):
         yield f"{stamp['date']}, commit `{stamp['commit']}`, {stamp['machine']}.\n"
     else:
@@ -117,7 +117,9 @@ def _line(row: Row, sides: dict[SideName, dict[str, Any]]) -> str:
         if ours is None or other is None:
             return ABSENT
         found = row.ratio(ours, other)
-        return readable(found) if found >= 1 else f"**{readable(found)}**"
+        if found >= 1:
+            return readable(found)
+        return f"**{readable(found)}**" if found >= 0.1 else f"**{found:.1g}**"
 
     peer = value("peer")
     return (

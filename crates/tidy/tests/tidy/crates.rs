@@ -50,7 +50,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
         ],
     ),
     ("crates/sim", &["io", "engine", "merkle", "timelog", "table", "logs", "topic", "graph"]),
-    ("bench/rust", &["io", "format", "engine", "logs", "ingest"]),
+    ("bench/rust", &["io", "format", "engine", "logs", "graph", "ingest"]),
     ("fuzz", &["io", "format", "engine", "merkle", "logs", "ingest"]),
 ];
 
