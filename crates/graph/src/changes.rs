@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 use timestrata_engine::planted::{Plant, is_planted};
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Snapshot, StreamId};
 
-use super::adjacency::BlockId;
+use super::adjacency::{BlockId, View};
 use super::block::{self, Block, NewBlock};
 use super::edge::{Edge, EdgeKey, EdgeSide, check_kind};
 use super::handle::{Graph, SharedGraph};
 use super::ordered::Ordered;
-use super::read;
+use super::{in_memory, read};
 
 /// Changes to a graph, made in the order in which they were added, all or none.
 ///
@@ -219,7 +219,8 @@ impl Graph {
         }
         let mut resident = self.shared.resident.lock();
         let snapshot = self.store.snapshot()?;
-        let mut staged = Staged::new(&self.shared, &snapshot)?;
+        let in_memory = resident.at(snapshot.seq(), self.store.is_read_only());
+        let mut staged = Staged::new(&self.shared, &snapshot, in_memory)?;
         for change in &changes.list {
             staged.add(change)?;
         }
@@ -283,6 +284,8 @@ impl Graph {
 struct Staged<'a> {
     shared: &'a SharedGraph,
     snapshot: &'a Snapshot,
+    /// The edges that the snapshot has, if they are in memory.
+    in_memory: Option<View>,
     has_blocks: bool,
     /// Blocks that will be there, or not.
     blocks: BTreeMap<BlockId, Option<(NewBlock<'a>, u32)>>,
@@ -303,11 +306,16 @@ enum EarlierVersion<'a> {
 }
 
 impl<'a> Staged<'a> {
-    fn new(shared: &'a SharedGraph, snapshot: &'a Snapshot) -> Result<Self> {
+    fn new(
+        shared: &'a SharedGraph,
+        snapshot: &'a Snapshot,
+        in_memory: Option<View>,
+    ) -> Result<Self> {
         let has_blocks = snapshot.min_key(shared.blocks, &timestrata_engine::KeyRange::ALL)?;
         Ok(Self {
             shared,
             snapshot,
+            in_memory,
             has_blocks: has_blocks.is_some(),
             blocks: BTreeMap::new(),
             versions: BTreeMap::new(),
@@ -407,7 +415,10 @@ impl<'a> Staged<'a> {
 
     fn unlink_all(&mut self, which: &Unlinked) -> Result<()> {
         let keys_at = |side: EdgeSide, id: BlockId| -> Result<Vec<EdgeKey>> {
-            let edges = self.shared.edges_of(self.snapshot, side, id)?;
+            let edges = match &self.in_memory {
+                Some(view) => in_memory::edges_of(view, side, id),
+                None => self.shared.edges_of(self.snapshot, side, id)?,
+            };
             Ok(edges.into_iter().map(|edge| edge.key).collect())
         };
         let mut keys = match which {

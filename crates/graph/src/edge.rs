@@ -206,6 +206,11 @@ impl<'a> EdgeRows<'a> {
         (weight, time)
     }
 
+    /// Whether one of them has properties; none has where nobody reads them.
+    pub(super) fn has_properties(&self) -> bool {
+        self.properties.is_some_and(|texts| texts.null_count() < texts.len())
+    }
+
     /// The edges as values of their own.
     pub(super) fn edges(&self) -> impl Iterator<Item = Edge> {
         self.keys().enumerate().map(|(row, (source, kind, target))| {

@@ -37,6 +37,7 @@ mod edge;
 mod edge_list;
 mod handle;
 mod hashed;
+mod in_memory;
 mod json;
 mod kinds;
 mod latest;

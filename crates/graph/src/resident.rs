@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use timestrata_engine::{Result, SeqNo};
 
-use super::adjacency::{self, Base, Change, View};
+use super::adjacency::{self, Base, Change, View, has_place};
 use super::changes::EdgeChange;
 use super::edge::{Edge, EdgeKey};
 use super::loading::CACHE_BYTES_MAX;
@@ -185,8 +185,18 @@ impl Resident {
         *is_merging = false;
         let Ok(base) = base.map(Arc::new) else { return };
         if let Ok(delta) = view.delta().moved(from.base(), from.delta(), &base) {
-            *view = View::new(base, Arc::new(delta), Arc::clone(view.kinds()));
+            let tells_all = view.tells_all();
+            *view =
+                View::new(base, Arc::new(delta), Arc::clone(view.kinds())).telling_all(tells_all);
         }
+    }
+}
+
+/// Whether all that a change says has a place in memory.
+fn is_in_memory(change: &EdgeChange<'_>) -> bool {
+    match change {
+        EdgeChange::Link(edge) => edge.properties.is_none() && has_place(edge.valid_from_ns),
+        EdgeChange::Unlink(_) => true,
     }
 }
 
@@ -214,5 +224,6 @@ fn after(view: &View, changes: &[EdgeChange<'_>]) -> Result<View> {
         });
     }
     let delta = view.delta().after(view.base(), &known)?;
-    Ok(View::new(Arc::clone(view.base()), Arc::new(delta), kinds))
+    let tells_all = view.tells_all() && changes.iter().all(is_in_memory);
+    Ok(View::new(Arc::clone(view.base()), Arc::new(delta), kinds).telling_all(tells_all))
 }

@@ -11,7 +11,7 @@ use super::adjacency::{BlockId, Direction, View};
 use super::block::{Block, column};
 use super::edge::{Edge, EdgeRows, EdgeSide};
 use super::handle::{Graph, SharedGraph};
-use super::read;
+use super::{in_memory, read};
 
 /// A graph at one snapshot: what is written later is not in it. Cheap to clone.
 ///
@@ -199,8 +199,12 @@ impl GraphView {
     /// What reading may fail with.
     pub fn edges(&self, id: BlockId, direction: Direction, kinds: &[&str]) -> Result<Vec<Edge>> {
         let mut edges = Vec::new();
+        let in_memory = self.adjacency.get().filter(|view| view.tells_all());
         for side in EdgeSide::of(direction) {
-            let found = self.shared.edges_of(&self.snapshot, *side, id)?;
+            let found = match in_memory {
+                Some(view) => in_memory::edges_of(view, *side, id),
+                None => self.shared.edges_of(&self.snapshot, *side, id)?,
+            };
             let is_new = |edge: &Edge| {
                 let is_again = *side == EdgeSide::In
                     && direction == Direction::Both

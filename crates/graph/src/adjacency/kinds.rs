@@ -47,6 +47,11 @@ impl Kinds {
         self.names.get(usize::from(number)).map(AsRef::as_ref)
     }
 
+    /// The same, to be kept.
+    pub(crate) fn shared_name(&self, number: u16) -> Option<&Arc<str>> {
+        self.names.get(usize::from(number))
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.names.len()

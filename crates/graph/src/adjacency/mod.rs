@@ -148,6 +148,11 @@ impl Weight {
 /// The time from which on an edge counts that always does.
 const ALWAYS: i64 = i64::MIN;
 
+/// Whether a time can be told from that of an edge that always counts.
+pub(crate) fn has_place(valid_from: Option<i64>) -> bool {
+    valid_from != Some(ALWAYS)
+}
+
 #[inline]
 fn valid_from_of(time: i64) -> Option<i64> {
     (time != ALWAYS).then_some(time)

@@ -11,12 +11,13 @@ pub struct View {
     pub(super) base: Arc<Base>,
     pub(super) delta: Arc<Delta>,
     kinds: Arc<Kinds>,
+    tells_all: bool,
 }
 
 impl View {
     /// A view of a base and what has changed since, which must belong together.
     pub fn new(base: Arc<Base>, delta: Arc<Delta>, kinds: Arc<Kinds>) -> Self {
-        Self { base, delta, kinds }
+        Self { base, delta, kinds, tells_all: false }
     }
 
     /// The settled edges.
@@ -32,6 +33,16 @@ impl View {
     /// The names of the kinds.
     pub fn kinds(&self) -> &Arc<Kinds> {
         &self.kinds
+    }
+
+    /// The same, where nothing is said of any edge that isn't here: no properties.
+    pub(crate) fn telling_all(self, tells_all: bool) -> Self {
+        Self { tells_all, ..self }
+    }
+
+    /// Whether all that is said of its edges is here; false where nobody has looked.
+    pub(crate) fn tells_all(&self) -> bool {
+        self.tells_all
     }
 
     /// How many edges of a node count.

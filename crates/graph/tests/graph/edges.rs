@@ -147,3 +147,54 @@ fn one_commit_has_a_graphs_changes_and_others() {
     assert!(notes.view().unwrap().contains(id(1)).unwrap());
     assert_eq!(out(&code, 1), [e(1, "calls", 2)]);
 }
+
+/// A graph whose edges are in memory once somebody has walked, and the same read from the store at each call.
+fn assert_same_in_memory(graph: &Graph, nodes: u8) {
+    graph.view().unwrap().adjacency().unwrap().expect("edges in memory");
+    let (walked, read) = (graph.view().unwrap(), graph.view_at(graph.store().snapshot().unwrap()));
+    for node in 0..nodes {
+        for direction in [Direction::Out, Direction::In, Direction::Both] {
+            for kinds in [&[][..], &["b"], &["b", "none"]] {
+                let expected = read.edges(id(node), direction, kinds).unwrap();
+                let found = walked.edges(id(node), direction, kinds).unwrap();
+                assert_eq!(found, expected, "{node} {direction:?} {kinds:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn edges_are_told_in_the_same_order_and_with_all_that_is_said_of_them_when_they_are_in_memory() {
+    let store = memory();
+    let graph = graph(&store);
+    // In another order than that of ids and of names, so that numbers in memory have another one too.
+    let mut links = GraphChanges::new();
+    for (source, kind, target) in
+        [(5, "z", 1), (5, "b", 4), (5, "b", 2), (5, "a", 5), (1, "b", 5), (4, "z", 5), (2, "a", 1)]
+    {
+        links = links.link(edge(source, kind, target));
+    }
+    change(&graph, links);
+    assert_same_in_memory(&graph, 7);
+    // Of edges that were changed since, too.
+    let told = Edge { weight: Some(-0.5), valid_from_ns: Some(7), ..edge(5, "b", 2) };
+    change(&graph, GraphChanges::new().link(told).unlink(key(5, "z", 1)).link(edge(6, "c", 5)));
+    assert_same_in_memory(&graph, 7);
+    // What has no place in memory is read.
+    for (source, valid_from_ns, properties) in
+        [(3, None, Some(r#"{"line":4}"#.into())), (2, Some(i64::MIN), None)]
+    {
+        let told = Edge { valid_from_ns, properties, ..edge(source, "b", 5) };
+        change(&graph, GraphChanges::new().link(told));
+        assert_same_in_memory(&graph, 7);
+    }
+    // And so it is where it was there before the edges were loaded.
+    store.compact(None).unwrap();
+    let again = Graph::open(&store, graph.name()).unwrap();
+    again.set_cache_bytes_max(u64::MAX);
+    assert_same_in_memory(&again, 7);
+    change(&again, GraphChanges::new().delete(id(5)).delete(id(3)));
+    assert_same_in_memory(&again, 7);
+    let left = again.view().unwrap();
+    assert_eq!(left.edge_count().unwrap(), 1);
+}
