@@ -100,9 +100,16 @@ def merge_into(path: Path, suite: str, new: Iterable[Measure], *, whole: bool) -
         form for form in old if form["suite"] != suite or not (whole or form["name"] in names)
     ]
     merged = sorted(kept + lines, key=lambda form: str(form["suite"]))
+    write_lines(path, merged)
+
+
+def write_lines(path: Path, forms: Iterable[dict[str, Any]]) -> None:
+    """Puts a file of these in the place of the one that there is.
+
+    A line a measure, so that a difference of two reports shows which ones differ.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".json.new")
-    # A line a measure, so that a difference of two reports shows which ones differ.
-    text = ",\n".join(json.dumps(form, ensure_ascii=False) for form in merged)
+    text = ",\n".join(json.dumps(form, ensure_ascii=False) for form in forms)
     unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
     os.replace(unfinished, path)

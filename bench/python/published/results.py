@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from bench.python.common.arguments import ROOT
-from bench.python.common.report import short
+from bench.python.common.report import short, write_lines
 
 PATH = ROOT / "bench" / "results" / "report.json"
 SideName = Literal["ours", "peer", "floor"]
@@ -53,9 +52,4 @@ def merge(path: Path, new: Iterable[Result]) -> None:
     forms = [result.form() for result in new]
     rows = {(form["report"], form["id"]) for form in forms}
     kept = [form for form in read(path) if (form["report"], form["id"]) not in rows]
-    lines = sorted(kept + forms, key=lambda form: str(form["report"]))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".json.new")
-    text = ",\n".join(json.dumps(form, ensure_ascii=False) for form in lines)
-    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
-    os.replace(unfinished, path)
+    write_lines(path, sorted(kept + forms, key=lambda form: str(form["report"])))
