@@ -5,13 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arrow_array::ArrayRef;
 use bytes::Bytes;
 use timestrata_format::checksum::crc32c;
 use timestrata_format::{BlockExtent, RunMeta};
 use timestrata_io::sync::Mutex;
 use timestrata_io::{Disk, OpenMode};
 
-use super::tail::RunTail;
+use super::tail::{RunTail, Zone};
+use crate::key::KeyView;
 use crate::planted::{Plant, is_planted};
 use crate::{Error, Result};
 
@@ -191,6 +193,27 @@ impl CheckedFile {
     /// An error about bytes that passed their checksum, and make no sense all the same.
     pub(super) fn bad(&self, offset: u64, message: impl Into<String>) -> Error {
         Error::corruption(&self.path, offset, message)
+    }
+
+    /// The leading keys of a block must be what the zone map says, else a scan that trusted the zone map gave wrong rows. The
+    /// ends suffice here; `verify_all` looks at each key.
+    pub(super) fn check_ends(&self, zone: &Zone, leads: &ArrayRef) -> Result<()> {
+        let keys = KeyView::of_column(leads.as_ref())?;
+        let are_ends = (keys.first(), keys.last()) == (Some(zone.key_min), Some(zone.key_max));
+        self.expect_in_zone(are_ends)
+    }
+
+    /// The same for rows that are some of a block's, or in another order.
+    pub(super) fn check_within(&self, zone: &Zone, leads: &ArrayRef) -> Result<()> {
+        let keys = KeyView::of_column(leads.as_ref())?;
+        self.expect_in_zone(keys.are_within(zone.key_min, zone.key_max))
+    }
+
+    fn expect_in_zone(&self, are: bool) -> Result<()> {
+        match are {
+            true => Ok(()),
+            false => Err(self.bad(0, "keys of a run are outside their zone map")),
+        }
     }
 
     pub(super) fn no_block(&self, block: usize) -> Error {

@@ -140,7 +140,7 @@ impl RunReader {
             let (rows, arrays) = cold.read_within((block, zone), wanted, keys, (order, &among))?;
             let lead = wanted.columns.iter().position(|c| *c == self.stream().lead_column());
             if let Some(lead) = lead.and_then(|lead| arrays.get(lead)) {
-                self.check_within(opened, zone, lead)?;
+                cold.file().check_within(zone, lead)?;
             }
             self.batch_of(opened, (block, rows), &wanted.columns, &wanted.views, arrays)
         };

@@ -21,7 +21,6 @@ use super::evolve::Evolution;
 use super::hot::{self, HotFile};
 use super::parts::missing;
 use super::tail::{self, Zone};
-use crate::key::KeyView;
 use crate::scan::{
     BlockAggregates, ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder, Share, Source,
     SourceSummary, Values, ViewedColumns, views,
@@ -336,8 +335,8 @@ impl RunReader {
         let leads = columns.iter().zip(&arrays);
         for (_, lead) in leads.filter(|(column, _)| **column == self.stream.lead_column()) {
             match is_by_key {
-                true => self.check_ends(opened, zone, lead)?,
-                false => self.check_within(opened, zone, lead)?,
+                true => opened.content.file().check_ends(zone, lead)?,
+                false => opened.content.file().check_within(zone, lead)?,
             }
         }
         self.batch_of(opened, (block, rows.len()), columns, views, arrays)
@@ -368,25 +367,6 @@ impl RunReader {
             let message = format!("block {block} of a run does not fit its stream: {error}");
             opened.content.file().bad(0, message).caused_by(error)
         })
-    }
-
-    /// The leading keys must be what the zone map says, else a scan that trusted the zone
-    /// map gave wrong rows. The ends suffice here; `verify_all` looks at each key.
-    fn check_ends(&self, opened: &Opened, zone: &Zone, lead: &ArrayRef) -> Result<()> {
-        let keys = KeyView::of_column(lead.as_ref())?;
-        if (keys.first(), keys.last()) == (Some(zone.key_min), Some(zone.key_max)) {
-            return Ok(());
-        }
-        Err(opened.content.file().bad(0, "keys of a run are outside their zone map"))
-    }
-
-    /// The same for rows that are some of a block's, or in another order.
-    pub(super) fn check_within(&self, opened: &Opened, zone: &Zone, lead: &ArrayRef) -> Result<()> {
-        let keys = KeyView::of_column(lead.as_ref())?;
-        if keys.are_within(zone.key_min, zone.key_max) {
-            return Ok(());
-        }
-        Err(opened.content.file().bad(0, "keys of a run are outside their zone map"))
     }
 }
 
@@ -493,7 +473,7 @@ impl Source for RunReader {
             let passing =
                 cold.read_passing((block, zone), filter, (order, rows.clone(), keys), &shown)?;
             if let Some(lead) = filter.place_of(self.stream.lead_column()) {
-                self.check_within(opened, zone, passing.column(lead))?;
+                cold.file().check_within(zone, passing.column(lead))?;
             }
             Ok(passing)
         };

@@ -165,6 +165,7 @@ impl ColdFile {
     ) -> Result<(usize, Vec<ArrayRef>)> {
         let leads = self.read_stored(block, zone, &[self.lead_column], false)?;
         let leads = leads.first().ok_or_else(|| self.file.bad(0, "a block has no keys"))?;
+        self.file.check_ends(zone, leads)?;
         let found = KeyView::of_column(leads.as_ref())?.rows_in(keys);
         let found = found.start.max(among.start)..found.end.min(among.end);
         let as_views = !wanted.views.is_empty();
