@@ -198,3 +198,40 @@ fn edges_are_told_in_the_same_order_and_with_all_that_is_said_of_them_when_they_
     let left = again.view().unwrap();
     assert_eq!(left.edge_count().unwrap(), 1);
 }
+
+/// Edges come and go, and get properties and lose them, while a reader asks: what it is told is what its own snapshot has.
+#[test]
+fn edges_in_memory_are_those_of_the_snapshot_beside_a_writer() {
+    const COMMITS: u8 = 200;
+    let store = memory();
+    let graph = graph(&store);
+    change(&graph, GraphChanges::new().link(edge(1, "calls", 2)));
+    let writer = Graph::open(&store, graph.name()).unwrap();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for round in 0..COMMITS {
+                let told = (round % 16 == 9).then(|| r#"{"line":4}"#.into());
+                let link = Edge { properties: told, ..edge(1, "calls", 2 + round % 5) };
+                let changes =
+                    GraphChanges::new().link(link).unlink(key(1, "calls", 2 + (round + 2) % 5));
+                change(&writer, changes);
+                if round % 32 == 31 {
+                    change(&writer, GraphChanges::new().delete(id(1)));
+                    // What is in memory begins anew, without properties.
+                    writer.set_cache_bytes_max(u64::MAX);
+                }
+            }
+        });
+        let mut seen = 0;
+        while !writing.is_finished() || seen < 50 {
+            let view = graph.view().unwrap();
+            view.adjacency().unwrap();
+            let read = graph.view_at(view.snapshot().clone());
+            let (found, expected) =
+                (view.edges(id(1), Direction::Out, &[]), read.edges(id(1), Direction::Out, &[]));
+            assert_eq!(found.unwrap(), expected.unwrap());
+            seen += 1;
+        }
+        writing.join().unwrap();
+    });
+}
