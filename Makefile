@@ -159,7 +159,7 @@ report:
 		published $(if $(QUICK),--quick) --out $(PUBLISHED)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
 	@$(IN_BENCH) python -m bench.python.published measure $(if $(QUICK),--quick) --results $(PUBLISHED)
-	@$(IN) python3 -m bench.python.published page --stamp --results $(PUBLISHED) \
+	@$(IN) python3 -m bench.python.published page --stamp all --results $(PUBLISHED) \
 		$(if $(QUICK),--page bench/results/report.quick)
 
 clean:

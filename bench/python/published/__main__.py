@@ -50,8 +50,8 @@ def write(asked: argparse.Namespace) -> int:
     if strange:
         print(f"results of rows that no report has: {strange}", file=sys.stderr)
         return 1
-    if asked.stamp:
-        for report in of:
+    for report in of:
+        if report.key in asked.stamp or "all" in asked.stamp:
             stamps.stamp(asked.results, report, page.of_report(lines, report))
     asked.page.mkdir(parents=True, exist_ok=True)
     text = page.text(of, lines, stamps.read(asked.results))
@@ -69,7 +69,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
     parser.add_argument("--only", default="", help="only reports whose name holds this")
     parser.add_argument(
-        "--stamp", action="store_true", help="say of all rows that they were measured now, here"
+        "--stamp",
+        action="append",
+        default=[],
+        metavar="REPORT",
+        help="say of all its rows that they were measured now, here; or of all reports: all",
     )
     parser.add_argument("--results", type=Path, default=results.PATH)
     parser.add_argument("--page", type=Path, default=PAGE, help="the folder of the page")

@@ -4,7 +4,7 @@
 mod corpus;
 mod ingest;
 mod point;
-mod scan;
+pub(crate) mod scan;
 mod size;
 mod write;
 
@@ -23,7 +23,7 @@ pub(crate) const GROUPS: [Group; 6] = [
 ];
 
 /// An entry takes so much with its fields and their names.
-const ENTRY_BYTES: usize = 1_024;
+pub(crate) const ENTRY_BYTES: usize = 1_024;
 
 pub(crate) fn create(store: &Store) -> Result<Logs> {
     Ok(Logs::create(store, "app", &LogsOptions::default())?)

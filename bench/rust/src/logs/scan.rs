@@ -30,8 +30,8 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
         let mut samples = Samples::new();
         for _ in 0..rounds {
             let seen = bench.watch.sample(&mut samples, 1e6 / count as f64, || scan(&logs))?;
-            if seen != count * 5 {
-                return Err(format!("{seen} fields of {count} entries").into());
+            if seen != (count, count * 5) {
+                return Err(format!("{seen:?} entries and fields of {count} entries").into());
             }
         }
         store.close()?;
@@ -48,11 +48,12 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-/// Looks at everything; gives the number of fields.
-fn scan(logs: &Logs) -> Result<usize> {
-    let mut seen = 0;
+/// Looks at everything; gives the numbers of entries and of fields.
+pub(crate) fn scan(logs: &Logs) -> Result<(usize, usize)> {
+    let (mut entries, mut seen) = (0, 0);
     for batch in logs.search(&Query::default())? {
         for entry in batch?.iter() {
+            entries += 1;
             black_box((entry.timestamp(), entry.source_time(), entry.level(), entry.message()));
             entry.each_field(|name, value| {
                 seen += 1;
@@ -63,5 +64,5 @@ fn scan(logs: &Logs) -> Result<usize> {
             });
         }
     }
-    Ok(seen)
+    Ok((entries, seen))
 }

@@ -5,10 +5,11 @@ use std::hint::black_box;
 use timestrata_bench::published::{Row, RowGroup, Rows, Side};
 use timestrata_bench::{Bench, Prepared, Result, Samples, folder_bytes, scratch};
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_logs::{Level, Logs, NewEntry, Query};
+use timestrata_logs::{Level, NewEntry, Query};
 
 use super::{FLOOR, OURS, memory, micros};
-use crate::logs::{create, entries};
+use crate::logs::scan::scan;
+use crate::logs::{ENTRY_BYTES, create, entries};
 
 pub(super) const GROUPS: [RowGroup; 4] = [
     RowGroup { name: "synced", run: synced },
@@ -21,8 +22,8 @@ pub(super) const ENTRIES: u64 = 100_000;
 const FEW: u64 = 10_000;
 /// Each so many entries are flushed, where its versions did that.
 pub(super) const FLUSH_ENTRIES: usize = 1_000;
-/// Fewer than its 100,000 where each is synced: a disk is as fast at the last as at the first.
-const SYNCED: u64 = 20_000;
+/// The floor is looked at in turns with every so many-th write.
+const FLOOR_EACH: usize = 40;
 const FLOOR_FILE_BYTES: u64 = 64 << 20;
 
 /// What became of a log: seconds of each write and each flush, and seconds of reading all of it, once for each round.
@@ -30,6 +31,8 @@ struct Played {
     writes: Samples,
     flushes: Samples,
     reads: Samples,
+    /// Of writing as much to the disk itself, where entries are synced.
+    floor: Samples,
     log_bytes: u64,
 }
 
@@ -52,9 +55,16 @@ fn play(bench: &Bench, how: &Play<'_>) -> Result<Played> {
         writes: Samples::new(),
         flushes: Samples::new(),
         reads: Samples::new(),
+        floor: Samples::new(),
         log_bytes: 0,
     };
+    let mut prepared = Prepared::create(&dir.path().join("prepared"), FLOOR_FILE_BYTES)?;
     for (at, entry) in how.entries.iter().enumerate() {
+        if how.durability == Durability::Synced && at % FLOOR_EACH == 0 {
+            bench
+                .watch
+                .sample(&mut played.floor, 1.0, || prepared.write_synced(&[7; ENTRY_BYTES]))?;
+        }
         bench
             .watch
             .sample(&mut played.writes, 1.0, || Ok(logs.write_with(entry, how.durability)?))?;
@@ -63,7 +73,7 @@ fn play(bench: &Bench, how: &Play<'_>) -> Result<Played> {
         }
     }
     for _ in 0..bench.rounds(9) {
-        let seen = bench.watch.sample(&mut played.reads, 1.0, || read(&logs))?;
+        let (seen, _) = bench.watch.sample(&mut played.reads, 1.0, || scan(&logs))?;
         if seen != how.entries.len() {
             return Err(format!("{seen} of {} entries were read", how.entries.len()).into());
         }
@@ -75,27 +85,14 @@ fn play(bench: &Bench, how: &Play<'_>) -> Result<Played> {
     Ok(played)
 }
 
-/// All entries, with their fields.
-fn read(logs: &Logs) -> Result<usize> {
-    let mut seen = 0;
-    for batch in logs.search(&Query::default())? {
-        for entry in batch?.iter() {
-            black_box((entry.timestamp(), entry.source_time(), entry.level(), entry.message()));
-            entry.each_field(|name, value| {
-                black_box((name, value));
-            });
-            seen += 1;
-        }
-    }
-    Ok(seen)
-}
-
 impl Played {
     fn add(&self, rows: &mut Rows, ids: (&[&str], &[&str]), note: &str) {
-        for id in ids.0 {
-            rows.add(Row::of_calls(id, Side::Ours, OURS, &self.writes, micros).note(note));
-        }
         let entries = self.writes.count() as f64;
+        // As its report counts: all of the time, that of flushes too, over all entries.
+        let each = (self.writes.sum() + self.flushes.sum()) * 1e6 / entries;
+        for id in ids.0 {
+            rows.add(Row::of_calls(id, Side::Ours, OURS, &self.writes, |_| each).note(note));
+        }
         for id in ids.1 {
             let each = self.reads.median() * 1e6 / entries;
             rows.add(Row::new(id, Side::Ours, OURS, each, self.reads.count() as u64).note(note));
@@ -103,30 +100,36 @@ impl Played {
     }
 }
 
+/// With each entry synced: flushed each 1,000 entries, as all of its versions from the fourth on, and never.
 fn synced(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
-    let entries = entries(bench.many(SYNCED) as usize);
+    let entries = entries(bench.many(ENTRIES) as usize);
     let how = Play {
         entries: &entries,
         durability: Durability::Synced,
-        flush_each: None,
+        flush_each: Some(FLUSH_ENTRIES),
         is_in_memory: false,
     };
     let played = play(bench, &how)?;
-    let note = format!("{} entries, each `Synced`, flushed in the background", entries.len());
-    let writes = ["V8 write synced", "V3 write"];
-    played.add(rows, (&writes, &["V3 read"]), &note);
-    let (write, read) = (played.writes.sum(), played.reads.median());
+    let note = "each entry `Synced`, flushed each 1,000 entries, compacted in the background";
+    let writes =
+        ["V8 write synced", "V8 initial write", "V7 write", "V6 write", "V5 write", "V4 write"];
+    let reads = ["V8 read", "V8 initial read", "V7 read", "V6 read", "V5 read", "V4 read"];
+    played.add(rows, (&writes, &reads), note);
+    let (write, read) = (played.writes.sum() + played.flushes.sum(), played.reads.median());
     rows.add(Row::new("V8 ratio", Side::Ours, OURS, write / read, 1).note(note));
-    let dir = scratch(&bench.dir)?;
-    let mut prepared = Prepared::create(&dir.path().join("prepared"), FLOOR_FILE_BYTES)?;
-    let mut floor = Samples::new();
-    for _ in 0..entries.len().min(2_500) {
-        bench.watch.sample(&mut floor, 1.0, || prepared.write_synced(&[7; 1_024]))?;
-    }
+    rows.add(Row::of_calls("V8 flush", Side::Ours, OURS, &played.flushes, |median| median * 1e3));
+    rows.add(Row::new("log growth", Side::Ours, OURS, played.log_bytes as f64 / 1e6, 1).note(note));
     for id in writes {
-        rows.add(Row::of_calls(id, Side::Floor, FLOOR, &floor, micros));
+        rows.add(Row::of_calls(id, Side::Floor, FLOOR, &played.floor, micros));
     }
-    Ok(())
+    let never = play(bench, &Play { flush_each: None, ..how })?;
+    never.add(
+        rows,
+        (&["V3 write"], &["V3 read"]),
+        "each entry `Synced`, flushed in the background",
+    );
+    rows.add(Row::of_calls("V3 write", Side::Floor, FLOOR, &never.floor, micros));
+    newest(bench, rows, &entries)
 }
 
 fn written(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
@@ -138,13 +141,9 @@ fn written(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
         is_in_memory: false,
     };
     let played = play(bench, &how)?;
-    let note = "each `Written`, flushed each 1,000 entries, compacted in the background";
-    let writes = ["V8 write", "V8 initial write", "V7 write", "V6 write", "V5 write", "V4 write"];
-    let reads = ["V8 read", "V8 initial read", "V7 read", "V6 read", "V5 read", "V4 read"];
-    played.add(rows, (&writes, &reads), note);
-    rows.add(Row::of_calls("V8 flush", Side::Ours, OURS, &played.flushes, |median| median * 1e3));
-    rows.add(Row::new("log growth", Side::Ours, OURS, played.log_bytes as f64 / 1e6, 1).note(note));
-    newest(bench, rows, &entries)
+    let note = "each `Written`, which survives the process; flushed each 1,000 entries";
+    played.add(rows, (&["V8 write"], &[]), note);
+    Ok(())
 }
 
 /// The newest entries of a log that is in storage.
