@@ -147,6 +147,9 @@ impl EdgeSide {
     }
 }
 
+/// The place of the column that is read only where it is wanted: the last one.
+pub(super) const PROPERTIES: usize = 5;
+
 /// Rows of one of the two streams, as columns whose types are known.
 pub(super) struct EdgeRows<'a> {
     side: EdgeSide,
@@ -177,7 +180,7 @@ impl<'a> EdgeRows<'a> {
                 last: ids(2)?,
                 weights: column(3)?.as_primitive_opt::<Float64Type>()?,
                 times: column(4)?.as_primitive_opt::<TimestampNanosecondType>()?,
-                properties: match column(5) {
+                properties: match column(PROPERTIES) {
                     Some(column) => Some(column.as_string_opt()?),
                     None => None,
                 },
@@ -204,11 +207,6 @@ impl<'a> EdgeRows<'a> {
         let weight = self.weights.is_valid(row).then(|| self.weights.value(row));
         let time = self.times.is_valid(row).then(|| self.times.value(row));
         (weight, time)
-    }
-
-    /// Whether one of them has properties; none has where nobody reads them.
-    pub(super) fn has_properties(&self) -> bool {
-        self.properties.is_some_and(|texts| texts.null_count() < texts.len())
     }
 
     /// The edges as values of their own.

@@ -7,7 +7,7 @@ use timestrata_engine::{KeyRange, Result, ScanSpec, Snapshot};
 use timestrata_io::sync::spawn;
 
 use super::adjacency::{Builder, Delta, Edge, Kinds, View, has_place};
-use super::edge::{EdgeRows, EdgeSide};
+use super::edge::{EdgeRows, EdgeSide, PROPERTIES};
 use super::handle::{Graph, SharedGraph};
 use super::resident::Begun;
 use super::view::GraphView;
@@ -84,45 +84,23 @@ impl GraphView {
 
 /// Reads all edges. Mostly none has properties, and then all that is said of them is in memory.
 fn load(snapshot: &Snapshot, shared: &SharedGraph, edges: u64) -> Result<View> {
-    let capacity = usize::try_from(edges).unwrap_or(0);
-    if let Some(view) = load_of(snapshot, shared, capacity, &ScanSpec::default())? {
-        return Ok(view.telling_all(true));
-    }
-    let view = load_of(snapshot, shared, capacity, &columns_needed())?;
-    Ok(view.unwrap_or_default())
-}
-
-/// Reads these columns of all edges; `None` where they have something that has no place in memory.
-fn load_of(
-    snapshot: &Snapshot,
-    shared: &SharedGraph,
-    edges: usize,
-    columns: &ScanSpec,
-) -> Result<Option<View>> {
-    let mut builder = Builder::with_capacity(edges);
+    let mut builder = Builder::with_capacity(usize::try_from(edges).unwrap_or(0));
     let mut kinds = Kinds::default();
-    for rows in snapshot.scan(shared.edges_out, columns)? {
-        let rows = rows?;
-        let has_properties = EdgeRows::of(EdgeSide::Out, &rows)?.has_properties();
-        let mut is_told = !has_properties;
-        if is_told {
-            edges_in(EdgeSide::Out, &rows, &mut kinds, |edge, _| {
-                is_told &= columns.columns.is_some() || has_place(edge.valid_from);
-                builder.push(edge)
-            })?;
-        }
-        if !is_told {
-            return Ok(None);
-        }
+    let mut tells_all = !snapshot.may_have_values(shared.edges_out, PROPERTIES)?;
+    for rows in snapshot.scan(shared.edges_out, &columns_needed())? {
+        edges_in(EdgeSide::Out, &rows?, &mut kinds, |edge, _| {
+            tells_all &= has_place(edge.valid_from);
+            builder.push(edge)
+        })?;
     }
     let base = Arc::new(builder.finish());
     let delta = Arc::new(Delta::new(&base));
-    Ok(Some(View::new(base, delta, Arc::new(kinds))))
+    Ok(View::new(base, delta, Arc::new(kinds)).telling_all(tells_all))
 }
 
 /// Everything of an edge but its properties.
 pub(super) fn columns_needed() -> ScanSpec {
-    ScanSpec { columns: Some((0..5).collect()), ..ScanSpec::default() }
+    ScanSpec { columns: Some((0..PROPERTIES).collect()), ..ScanSpec::default() }
 }
 
 /// Gives each edge of some rows, with the name of its kind.

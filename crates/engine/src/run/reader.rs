@@ -23,7 +23,7 @@ use super::parts::missing;
 use super::tail::{self, Zone};
 use crate::scan::{
     BlockAggregates, ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder, Share, Source,
-    SourceSummary, Values, ViewedColumns, views,
+    SourceSummary, Values, ViewedColumns, reads_values, views,
 };
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
@@ -533,6 +533,16 @@ impl Source for RunReader {
             Content::Hot(_) => Ok(Vec::new()),
             Content::Cold(cold) => Ok(cold.column_sizes()),
         }
+    }
+
+    fn may_have_values(&self, column: usize) -> Result<bool> {
+        let opened = self.opened()?;
+        Ok(match (&opened.content, &opened.evolution) {
+            (Content::Cold(cold), None) => cold.may_have_values(column),
+            // A damaged one may have anything: whoever reads its rows is told of it.
+            (Content::Hot(_), None) => unless_damaged(reads_values(self, column), true)?,
+            _ => true,
+        })
     }
 
     fn may_contain(&self, key: LeadKey) -> Result<bool> {

@@ -54,7 +54,7 @@ pub(crate) use prune::SoughtWord;
 pub use row_filter::{ColumnBounds, RowFilter, ScanFilter};
 pub(crate) use row_filter::{PlannedFilter, ViewedColumns};
 pub use sizes::ColumnSize;
-pub(crate) use source::{PartsOfBlock, Source, SourceSummary, StreamView};
+pub(crate) use source::{PartsOfBlock, Source, SourceSummary, StreamView, reads_values};
 pub use split::ScanEstimate;
 pub(crate) use threads::ReadingThreads;
 pub use values::Values;

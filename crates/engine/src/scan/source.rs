@@ -161,10 +161,25 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn column_sizes(&self) -> Result<Vec<ColumnSize>> {
         Ok(Vec::new())
     }
+    /// False only where no row has a value in a column: all of them are null.
+    fn may_have_values(&self, column: usize) -> Result<bool> {
+        reads_values(self, column)
+    }
     /// False only where no row has this leading key (Bloom filters, hash indexes).
     fn may_contain(&self, key: LeadKey) -> Result<bool> {
         Ok(self.key_min() <= key && key <= self.key_max())
     }
+}
+
+/// Whether a row has a value in a column, by a look at all of them.
+pub(crate) fn reads_values(source: &(impl Source + ?Sized), column: usize) -> Result<bool> {
+    for block in 0..source.blocks()?.len() {
+        let read = source.read(block, &[column])?;
+        if read.columns().iter().any(|values| values.null_count() < values.len()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// One stream, frozen at one commit.

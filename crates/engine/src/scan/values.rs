@@ -58,4 +58,14 @@ impl StreamView {
         }
         Ok(Some(all))
     }
+
+    /// False only where no row has a value in a column.
+    pub(crate) fn may_have_values(&self, column: usize) -> Result<bool> {
+        for source in &self.sources {
+            if source.may_have_values(column)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }

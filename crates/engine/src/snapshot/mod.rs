@@ -261,6 +261,35 @@ impl Snapshot {
         self.read(stream)?.aggregates(ranges, by, of)
     }
 
+    /// Whether some row may have a value in a column; false only where all have none. Metadata of compacted runs say so unread; of
+    /// others the column is looked at.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// appender.append(&[Cell::Int(1_000), Cell::Null], Durability::Written)?;
+    /// assert!(!store.snapshot()?.may_have_values(kitchen, 1)?);
+    /// appender.append(&[Cell::Int(2_000), Cell::Float(20.5)], Durability::Written)?;
+    /// assert!(store.snapshot()?.may_have_values(kitchen, 1)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` for a stream that the snapshot doesn't hold; what reading may fail with.
+    pub fn may_have_values(&self, stream: StreamId, column: usize) -> Result<bool> {
+        self.read(stream)?.may_have_values(column)
+    }
+
     /// What each column takes in compacted runs; of what is not compacted yet nothing is told.
     pub fn column_sizes(&self, stream: StreamId) -> Result<Vec<ColumnSize>> {
         self.view(stream)?.column_sizes()

@@ -283,6 +283,10 @@ impl Source for RunHandle {
         self.reader.column_sizes()
     }
 
+    fn may_have_values(&self, column: usize) -> Result<bool> {
+        self.reader.may_have_values(column)
+    }
+
     fn may_match(&self, block: usize, filter: &PruneFilter) -> Result<bool> {
         self.reader.may_match(block, filter)
     }

@@ -145,3 +145,32 @@ proptest! {
         prop_assert_eq!(counts.sum::<u64>(), expected.len() as u64);
     }
 }
+
+#[test]
+fn a_column_without_values_is_known_wherever_its_rows_lie() {
+    // In memory, in a flushed run, and in a compacted one; and where it is the last row that has one.
+    for moves in [0, 1, 2] {
+        for has_one in [false, true] {
+            let (store, stream) = texts_store();
+            let mut rows: Vec<TextRow> = (0..500).map(|time| (time, None)).collect();
+            if has_one {
+                rows[499].1 = Some("one".to_owned());
+            }
+            insert(&store, stream, &rows);
+            if moves > 0 {
+                store.flush().unwrap();
+            }
+            if moves > 1 {
+                store.compact(Some(stream)).unwrap();
+            }
+            let snapshot = store.snapshot().unwrap();
+            let told = snapshot.may_have_values(stream, TEXT).unwrap();
+            assert_eq!(told, has_one, "moved {moves} times");
+            assert!(snapshot.may_have_values(stream, 0).unwrap());
+            // Rows that came later are those of a later snapshot.
+            insert(&store, stream, &[(1_000, Some("late".to_owned()))]);
+            assert_eq!(snapshot.may_have_values(stream, TEXT).unwrap(), has_one);
+            assert!(store.snapshot().unwrap().may_have_values(stream, TEXT).unwrap());
+        }
+    }
+}

@@ -35,6 +35,17 @@ impl ColdFile {
         sizes
     }
 
+    /// False only where all values of a column are null, as metadata say.
+    pub(in crate::run) fn may_have_values(&self, column: usize) -> bool {
+        let Some(leaf) = self.only_leaf(column) else { return true };
+        self.groups().iter().any(|group| {
+            let nulls =
+                group.columns().get(leaf).and_then(|chunk| chunk.statistics()?.null_count_opt());
+            let rows = u64::try_from(group.num_rows()).ok();
+            nulls.is_none() || nulls != rows
+        })
+    }
+
     /// The values that a column has in a block, where its dictionary tells all of them.
     pub(in crate::run) fn values(&self, block: usize, column: usize) -> Result<Option<Values>> {
         let (Some(leaf), Some(field)) = (self.only_leaf(column), self.schema.fields().get(column))
