@@ -29,11 +29,17 @@ pub(super) fn compare(showing: &Showing<'_>, model: &GraphModel) -> Judgement<()
         expect(&format!("versions of {number}"), format!("{found:?}"), format!("{expected:?}"))?;
     }
     let expected = format!("{:?}", model.edges);
-    for direction in [Direction::Out, Direction::In] {
+    let both = [Direction::Out, Direction::In];
+    // Before any walk: a walk reads edges of one direction into memory, and then those of both are told from there.
+    for direction in both {
         let stored = edges(&view, direction)?;
         expect(&format!("edges {direction:?}"), format!("{stored:?}"), expected.clone())?;
+    }
+    for direction in both {
         let walked = walked(&view, direction)?;
         expect(&format!("walks {direction:?}"), format!("{walked:?}"), expected.clone())?;
+        let loaded = edges(&view, direction)?;
+        expect(&format!("loaded edges {direction:?}"), format!("{loaded:?}"), expected.clone())?;
     }
     let counts = (view.block_count()?, view.edge_count()?);
     let wanted = (model.blocks.len() as u64, model.edges.len() as u64);
