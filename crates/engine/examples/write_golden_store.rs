@@ -18,7 +18,8 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use timestrata_engine::{
     Access, COLD_BLOCK_ROWS_PROPERTY, Cell, Changes, Durability, Io, KeyRange, LeadKey,
-    Maintenance, Merge, Result, RunFormat, SERIES_PROPERTY, Settings, Store, StreamId, StreamSpec,
+    Maintenance, Merge, Result, RowChange, RunFormat, SERIES_PROPERTY, Settings, Store, StreamId,
+    StreamSpec,
 };
 use timestrata_io::{ManualClock, MemoryDisk, OpenMode, SeededRng};
 
@@ -337,6 +338,13 @@ fn write_log(store: &Store, streams: &Streams) {
     let expired = KeyRange { lo: None, hi: Some(LeadKey::Offset(15)) };
     store.commit(Changes::new().delete_range(streams.topic, expired), WRITTEN).unwrap();
     store.commit(Changes::new().insert(streams.state, state(&[(2, "a", 32)])), WRITTEN).unwrap();
+    // Rows and keys of two streams, of cells.
+    let mut both = store.group_appender(&[streams.state, streams.blocks]).unwrap();
+    let row = [Cell::Int(7), Cell::Text("g"), Cell::Int(70)];
+    let (key, id) = ([Cell::Int(3), Cell::Text("c")], [Cell::Bytes(&[3; 16])]);
+    let changes =
+        [RowChange::Put(0, &row), RowChange::DeleteKey(0, &key), RowChange::DeleteKey(1, &id)];
+    both.commit(&changes, WRITTEN).unwrap();
 }
 
 fn append_event(store: &Store, events: StreamId, time: i64, text: &str, value: Option<f64>) {

@@ -60,7 +60,9 @@ pub use scan::{
 pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
 pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};
-pub use store::{Access, BulkCommit, RowAppender, Store, StoreStats, StreamStats};
+pub use store::{
+    Access, BulkCommit, GroupAppender, RowAppender, RowChange, Store, StoreStats, StreamStats,
+};
 pub use stream::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, LeadKind, SERIES_PROPERTY, Stream, StreamSpec,
     WORDS_PROPERTY, widens,

@@ -414,6 +414,11 @@ impl Stream {
         &self.key_columns
     }
 
+    /// The key columns, in the order in which they order the rows.
+    pub(crate) fn key_fields(&self) -> impl Iterator<Item = &Field> {
+        self.key_columns.iter().map(|&column| self.schema().field(column))
+    }
+
     /// Whether scans with [`text_views`](crate::ScanSpec::text_views) give this column as views.
     pub fn has_text_views(&self, column: usize) -> bool {
         !self.key_columns.contains(&column)

@@ -211,9 +211,9 @@ impl Graph {
         others: Changes,
     ) -> Result<Changed> {
         changes.check()?;
-        if let [Change::Put(block)] = changes.list.as_slice()
+        if let [change] = changes.list.as_slice()
             && others.is_empty()
-            && let Some(changed) = self.put_alone(block, durability)?
+            && let Some(changed) = self.change_alone(change, durability)?
         {
             return Ok(changed);
         }
@@ -249,6 +249,18 @@ impl Graph {
             self.store.sync_through(seq)?;
         }
         Ok(Changed { seq: Some(seq), put })
+    }
+
+    /// Makes a single change by the shortest path; `None`, and nothing was written, if it has to go with
+    /// other changes' way.
+    fn change_alone(&self, change: &Change<'_>, durability: Durability) -> Result<Option<Changed>> {
+        match change {
+            Change::Put(block) => self.put_alone(block, durability),
+            Change::Delete(id) => self.delete_alone(*id, durability),
+            Change::Link(edge) => self.link_alone(edge, durability),
+            Change::Unlink(key) => self.unlink_alone(key, durability),
+            Change::LinkMany(_) | Change::UnlinkAll(_) => Ok(None),
+        }
     }
 
     /// Commits changes, of which some are to blocks: to these versions, or away.

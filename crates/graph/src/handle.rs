@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use arrow_schema::SchemaRef;
-use timestrata_engine::{Merge, Result, RowAppender, Store, Stream, StreamId, StreamSpec};
+use timestrata_engine::{
+    GroupAppender, Merge, Result, RowAppender, Store, Stream, StreamId, StreamSpec,
+};
 use timestrata_io::sync::Mutex;
 use timestrata_values::name;
 
@@ -75,6 +77,8 @@ pub struct Graph {
     pub(super) shared: Arc<SharedGraph>,
     /// Of the blocks. It holds the store open, as this handle does.
     pub(super) appender: Arc<Mutex<Option<RowAppender>>>,
+    /// Of the edges in both directions, and the blocks.
+    pub(super) group: Arc<Mutex<Option<GroupAppender>>>,
 }
 
 impl Graph {
@@ -124,7 +128,10 @@ impl Graph {
         let options = GraphOptions::of(stream)?;
         let graphs = store.model_state::<Graphs>();
         let mut by_stream = graphs.by_stream.lock();
-        let of_shared = |shared| Self { store: store.clone(), shared, appender: Arc::default() };
+        let of_shared = |shared| {
+            let store = store.clone();
+            Self { store, shared, appender: Arc::default(), group: Arc::default() }
+        };
         if let Some(shared) = by_stream.get(&stream.id()) {
             return Ok(of_shared(Arc::clone(shared)));
         }

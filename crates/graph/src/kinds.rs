@@ -57,6 +57,11 @@ impl KnownKinds {
         Ok(())
     }
 
+    /// Whether edges of a kind can be linked without a look at the kinds that there are.
+    pub(super) fn knows(&self, kind: &str) -> bool {
+        self.names.contains(kind)
+    }
+
     fn lacking<'c>(&self, changes: &'c [EdgeChange<'_>]) -> HashSet<&'c str> {
         let mut new = HashSet::new();
         let mut last = None;

@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adjacency;
+mod alone;
 mod block;
 mod cache;
 mod changes;

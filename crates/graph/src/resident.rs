@@ -19,6 +19,11 @@ const CHANGES_MIN: usize = 16 << 10;
 /// It is, once one in so many edges has changed.
 const CHANGED_SHARE: usize = 8;
 
+/// So many blocks are deleted one by one before the edges are read for that...
+const DELETED_MIN: u64 = 16;
+/// ...and only as many are read as take about as long as the deletes have.
+const READ_PER_DELETED: u64 = 256;
+
 /// What is in memory of a graph's edges.
 #[derive(Debug)]
 pub(super) struct Resident {
@@ -33,6 +38,10 @@ pub(super) struct Resident {
     read_at: SeqNo,
     /// Bytes that all edges may take.
     pub(super) bytes_max: u64,
+    /// Blocks that were deleted one by one while the edges were not in memory.
+    deleted: u64,
+    /// How many are to be deleted before the edges are read for that.
+    deleted_wanted: u64,
 }
 
 #[derive(Debug, Default)]
@@ -92,7 +101,32 @@ impl Resident {
             changed: opened_at,
             read_at: SeqNo(0),
             bytes_max: CACHE_BYTES_MAX,
+            deleted: 0,
+            deleted_wanted: DELETED_MIN,
         }
+    }
+
+    /// The edges as the last commit has them, if they are in memory: to be asked by who holds back other
+    /// changes, of a store that it writes to.
+    pub(super) fn newest(&self) -> Option<&View> {
+        match &self.state {
+            ResidentState::Ready { view, .. } => Some(view),
+            _ => None,
+        }
+    }
+
+    /// Told of each block that is deleted by itself: gives how many edges it would be worth to read by
+    /// now, if they are not in memory and it is time to ask.
+    pub(super) fn is_wanted_by_delete(&mut self) -> Option<u64> {
+        if !matches!(self.state, ResidentState::Absent) {
+            return None;
+        }
+        self.deleted += 1;
+        if self.deleted < self.deleted_wanted {
+            return None;
+        }
+        self.deleted_wanted = self.deleted_wanted.saturating_mul(2);
+        Some(self.deleted.saturating_mul(READ_PER_DELETED))
     }
 
     /// The edges as a snapshot has them, if they are in memory. One who `follows` isn't told of
@@ -142,11 +176,12 @@ impl Resident {
         match &mut self.state {
             ResidentState::Absent => {}
             ResidentState::Loading(noted) => noted.extend(changes.iter().map(Noted::of)),
-            ResidentState::Ready { view, .. } => match after(view, changes) {
-                Ok(next) => *view = next,
-                // Too many nodes or kinds to be in memory: who asks reads the streams, and is told.
-                Err(_) => self.forget(),
-            },
+            ResidentState::Ready { view, .. } => {
+                if change(view, changes).is_err() {
+                    // Too many nodes or kinds to be in memory: who asks reads the streams, and is told.
+                    self.forget();
+                }
+            }
         }
     }
 
@@ -200,8 +235,8 @@ fn is_in_memory(change: &EdgeChange<'_>) -> bool {
     }
 }
 
-/// A view after some more changes.
-fn after(view: &View, changes: &[EdgeChange<'_>]) -> Result<View> {
+/// Makes some more changes to a view.
+fn change(view: &mut View, changes: &[EdgeChange<'_>]) -> Result<()> {
     let mut kinds = Arc::clone(view.kinds());
     let mut known = Vec::with_capacity(changes.len());
     for change in changes {
@@ -223,7 +258,9 @@ fn after(view: &View, changes: &[EdgeChange<'_>]) -> Result<View> {
             }
         });
     }
-    let delta = view.delta().after(view.base(), &known)?;
-    let tells_all = view.tells_all() && changes.iter().all(is_in_memory);
-    Ok(View::new(Arc::clone(view.base()), Arc::new(delta), kinds).telling_all(tells_all))
+    view.change(kinds, &known)?;
+    if !changes.iter().all(is_in_memory) {
+        *view = std::mem::take(view).telling_all(false);
+    }
+    Ok(())
 }

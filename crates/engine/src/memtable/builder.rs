@@ -23,6 +23,8 @@ pub(super) struct RowBuilder {
     stream: Arc<Stream>,
     columns: Vec<ColumnBuilder>,
     rows: usize,
+    /// Those of them that delete their keys, by place.
+    deletions: Vec<usize>,
     variable_bytes: usize,
     row_bytes: usize,
     full: Settled,
@@ -38,7 +40,16 @@ impl RowBuilder {
         let columns = columns?;
         let row_bytes = columns.iter().map(ColumnBuilder::row_bytes).sum();
         let commits = Commits::one(SeqNo(0));
-        Some(Self { stream, columns, rows: 0, variable_bytes: 0, row_bytes, full, commits })
+        Some(Self {
+            stream,
+            columns,
+            rows: 0,
+            deletions: Vec::new(),
+            variable_bytes: 0,
+            row_bytes,
+            full,
+            commits,
+        })
     }
 
     /// Appends a row that `check_row` has accepted.
@@ -52,6 +63,11 @@ impl RowBuilder {
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             self.variable_bytes += column.append(*cell);
         }
+    }
+
+    /// Says of the last row that it deletes its key.
+    pub(super) fn mark_deletion(&mut self) {
+        self.deletions.extend(self.rows.checked_sub(1));
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -96,7 +112,11 @@ impl RowBuilder {
             }
         }
         if self.stream.is_latest() {
-            columns.push(Arc::new(BooleanArray::from(vec![false; rows])));
+            let mut marks = vec![false; rows];
+            for row in self.deletions.drain(..) {
+                marks[row] = true;
+            }
+            columns.push(Arc::new(BooleanArray::from(marks)));
         }
         self.rows = 0;
         self.variable_bytes = 0;

@@ -38,7 +38,7 @@ use chunk::{Chunk, Commits};
 pub(crate) use chunks::sorted;
 use chunks::{Chunks, MergeRules, Settled};
 pub(crate) use prepared::PreparedBatch;
-pub(crate) use row::check_row;
+pub(crate) use row::{check_keys, check_row, keeps_every_row};
 pub use row_batch::RowBatch;
 pub(crate) use view::MemtableView;
 
@@ -155,6 +155,21 @@ impl Memtable {
     /// # Panics
     /// If the cells don't fit the stream.
     pub(crate) fn append_row(&mut self, seq: SeqNo, cells: &[Cell<'_>]) {
+        self.append(seq, cells, false);
+    }
+
+    /// Deletes the key that some cells are, one a key column, which [`check_keys`] has accepted.
+    /// `seq` as for [`append_row`](Self::append_row); of one commit, changes come in their order.
+    ///
+    /// # Panics
+    /// If the cells don't fit the stream.
+    pub(crate) fn delete_key(&mut self, seq: SeqNo, keys: &[Cell<'_>]) {
+        let stream = Arc::clone(&self.stream);
+        row::with_deletion(&stream, keys, |cells| self.append(seq, cells, true));
+    }
+
+    #[inline]
+    fn append(&mut self, seq: SeqNo, cells: &[Cell<'_>], deletes: bool) {
         let late = !self.advance(cells[self.stream.lead_column()]) && !self.take_place(cells);
         self.note(seq);
         let Some(builders) = &mut self.builders else {
@@ -162,6 +177,9 @@ impl Memtable {
         };
         let builder = builders.of(late);
         builder.push(seq, cells);
+        if deletes {
+            builder.mark_deletion();
+        }
         if builder.is_full() {
             self.seal_builder(late);
             self.settle_due(seq);

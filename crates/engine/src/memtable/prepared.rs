@@ -7,8 +7,9 @@ use arrow_schema::Field;
 
 use super::chunks::{failed, in_order};
 use super::memory::{compacted, filler, held_bytes};
+use super::row::keeps_every_row;
 use crate::key::KeyOrder;
-use crate::{Error, ErrorKind, Result, Stream, memory};
+use crate::{ErrorKind, Result, Stream, memory};
 
 /// A checked batch with the stored columns, sorted by the whole key; for `Latest` without
 /// equal keys.
@@ -38,15 +39,9 @@ impl PreparedBatch {
     /// `InvalidArgument` where the stream is not `Latest`; else as [`Self::insert`].
     pub(crate) fn delete_keys(stream: &Arc<Stream>, keys: RecordBatch) -> Result<Self> {
         if !stream.is_latest() {
-            let message = format!(
-                "stream '{}' keeps every row: delete a range; only streams that keep the latest \
-                 row a key delete by key",
-                stream.name()
-            );
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(keeps_every_row(stream));
         }
-        let fields: Vec<&Field> =
-            stream.key_columns().iter().map(|&column| stream.schema().field(column)).collect();
+        let fields: Vec<&Field> = stream.key_fields().collect();
         check_columns(stream, "a batch of keys", &fields, &keys)?;
         let rows = keys.num_rows();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(stream.schema().fields().len() + 1);

@@ -140,7 +140,11 @@ fn apply(state: &mut StreamState, record: &WalRecord<'_>, entry: &EntryRef<'_>) 
         let message = format!("a WAL entry can't be read back: {error}");
         Error::corruption(record.path, base, message)
     };
-    let StreamState { stream, active, row_layout, .. } = state;
+    let StreamState { stream, active, row_layout, key_layout, .. } = state;
+    let has_none = |what: &str| {
+        let message = format!("{what} of a stream that has none");
+        Error::corruption(record.path, base, message)
+    };
     if entry.kind != EntryKind::DeleteRange && entry.schema_version != stream.schema_version() {
         let message = format!(
             "rows of version {} of their stream's columns, which has version {}",
@@ -151,12 +155,15 @@ fn apply(state: &mut StreamState, record: &WalRecord<'_>, entry: &EntryRef<'_>) 
     }
     match entry.kind {
         EntryKind::Rows => {
-            let Some(layout) = row_layout else {
-                let message = "single rows of a stream that has none";
-                return Err(Error::corruption(record.path, base, message));
-            };
+            let layout = row_layout.as_deref().ok_or_else(|| has_none("single rows"))?;
             layout
                 .decode(entry.body, |cells| active.append_row(record.seq, cells))
+                .map_err(|error| corrupt(&error))
+        }
+        EntryKind::DeleteKeys => {
+            let layout = key_layout.as_deref().ok_or_else(|| has_none("keys to delete"))?;
+            layout
+                .decode(entry.body, |keys| active.delete_key(record.seq, keys))
                 .map_err(|error| corrupt(&error))
         }
         EntryKind::Batch => {

@@ -41,6 +41,8 @@ pub(crate) struct StreamState {
     counted_bytes: u64,
     /// How single rows are written to the WAL; `None` where a column has a type without cells.
     pub(crate) row_layout: Option<Arc<RowLayout>>,
+    /// How keys to delete are; `None` also where every row is kept.
+    pub(crate) key_layout: Option<Arc<RowLayout>>,
     /// Never taken by the engine: see [`crate::Store::model_lock`].
     pub(crate) model_lock: Arc<RwLock<u64>>,
     /// Held by the one reader that merges chunks of the active memtable without the commit lock.
@@ -61,6 +63,7 @@ impl StreamState {
         Ok(Self {
             active: Memtable::new(Arc::clone(&stream))?,
             row_layout: RowLayout::of(stream.schema()).ok().map(Arc::new),
+            key_layout: RowLayout::of_keys(&stream).ok().map(Arc::new),
             stream,
             sealed: VecDeque::new(),
             version: Arc::new(version),

@@ -187,7 +187,11 @@ impl Engine {
 
 /// The stream as it is now, if it has got other columns; an error if it has been dropped.
 #[inline]
-fn altered(core: &StoreState, slot: Slot, known: &Stream) -> Result<Option<Arc<Stream>>> {
+pub(super) fn altered(
+    core: &StoreState,
+    slot: Slot,
+    known: &Stream,
+) -> Result<Option<Arc<Stream>>> {
     let state = core.at(slot, known.id()).ok_or_else(|| no_stream(known.id()))?;
     let is_altered = state.stream.schema_version() != known.schema_version();
     Ok(is_altered.then(|| Arc::clone(&state.stream)))

@@ -4,6 +4,7 @@ mod appender;
 mod backup;
 mod bulk;
 mod close;
+mod group_appender;
 mod handle;
 mod open;
 mod reading;
@@ -25,6 +26,7 @@ use timestrata_io::sync::RwLock;
 
 pub use self::appender::RowAppender;
 pub use self::bulk::BulkCommit;
+pub use self::group_appender::{GroupAppender, RowChange};
 use self::handle::Handle;
 use self::open::Opening;
 pub use self::stats::{StoreStats, StreamStats};

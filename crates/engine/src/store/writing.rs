@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use timestrata_format::{SeqNo, StreamId};
 
-use super::{BulkCommit, RowAppender, Store};
+use super::{BulkCommit, GroupAppender, RowAppender, Store};
 use crate::{Changes, Durability, Result};
 
 impl Store {
@@ -125,6 +125,39 @@ impl Store {
         let slot = core.slot_of(stream)?;
         let stream = Arc::clone(&core.streams[slot].stream);
         RowAppender::new(Arc::clone(&self.handle), stream, slot)
+    }
+
+    /// An appender for several streams: what it commits is there in all of them or in none. Changes name
+    /// a stream by its place in `streams`.
+    ///
+    /// # Errors
+    /// `NotFound` for a stream that isn't there; as for [`appender`](Self::appender) else.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Arc::new(Schema::new(vec![Field::new("time", DataType::Int64, false)]));
+    /// # let begun = store.create_stream(StreamSpec::new("begun", Arc::clone(&schema)))?;
+    /// # let ended = store.create_stream(StreamSpec::new("ended", schema))?;
+    /// let mut both = store.group_appender(&[begun, ended])?;
+    /// let rows = [[Cell::Int(1_000)], [Cell::Int(2_000)]];
+    /// both.commit(&[RowChange::Put(0, &rows[0]), RowChange::Put(1, &rows[1])], Durability::Written)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn group_appender(&self, streams: &[StreamId]) -> Result<GroupAppender> {
+        self.engine().check_writable()?;
+        let core = self.engine().core.lock();
+        let target = |stream: &StreamId| -> Result<_> {
+            let slot = core.slot_of(*stream)?;
+            Ok((Arc::clone(&core.streams[slot].stream), slot))
+        };
+        let targets: Vec<_> = streams.iter().map(target).collect::<Result<_>>()?;
+        drop(core);
+        GroupAppender::new(Arc::clone(&self.handle), targets.into_iter())
     }
 
     /// Makes every commit so far survive a power cut. Gives the last one that does.

@@ -5,12 +5,12 @@
 //! width, a boolean as one byte, text and binary as a 32-bit length and the bytes. Rows stand
 //! one behind the other. Encoding and decoding allocate nothing for a row.
 
-use arrow_schema::Schema;
+use arrow_schema::{Field, Schema};
 use timestrata_format::DecodeError;
 use timestrata_format::input::Input;
 
 use crate::cell::{CELL_BYTES_MAX, CellKind as Kind};
-use crate::{Cell, Error, ErrorKind, Result};
+use crate::{Cell, Error, ErrorKind, Result, Stream, memtable};
 
 /// Rows of up to so many columns are decoded without an allocation.
 const FEW_COLUMNS: usize = 8;
@@ -48,9 +48,26 @@ pub(crate) struct RowLayout {
 impl RowLayout {
     /// For the columns of `schema`; `InvalidArgument` if one has a type that no cell has.
     pub(crate) fn of(schema: &Schema) -> Result<Self> {
-        let mut columns = Vec::with_capacity(schema.fields().len());
+        Self::of_fields(schema.fields().iter().map(AsRef::as_ref))
+    }
+
+    /// For the keys of a stream's rows, which delete them. They say no more, so every column has to have
+    /// a type that cells have: the memtable makes a row of them.
+    ///
+    /// # Errors
+    /// As [`RowLayout::of`]; `InvalidArgument` too where the stream keeps every row.
+    pub(crate) fn of_keys(stream: &Stream) -> Result<Self> {
+        if !stream.is_latest() {
+            return Err(memtable::keeps_every_row(stream));
+        }
+        Self::of(stream.schema())?;
+        Self::of_fields(stream.key_fields())
+    }
+
+    fn of_fields<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Self> {
+        let mut columns = Vec::with_capacity(fields.size_hint().0);
         let mut nullable_columns = 0;
-        for field in schema.fields() {
+        for field in fields {
             let Some(kind) = Kind::of_field(field) else {
                 return Err(Error::new(
                     ErrorKind::InvalidArgument,

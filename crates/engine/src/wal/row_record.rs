@@ -9,8 +9,6 @@ use timestrata_format::wal::{
 use super::payload::body_length;
 use crate::{Result, Stream};
 
-const BODY_START: usize = RECORD_HEADER_BYTES + ENTRY_HEADER_BYTES;
-
 /// A commit of rows as it will stand in the log. Used again and again, without allocations.
 #[derive(Debug)]
 pub(crate) struct RowRecord {
@@ -22,7 +20,10 @@ pub(crate) struct RowRecord {
 impl RowRecord {
     /// Without rows.
     pub(crate) fn new() -> Self {
-        Self { bytes: vec![0; BODY_START + END_MARK_BYTES], payload_crc: 0 }
+        Self {
+            bytes: vec![0; RECORD_HEADER_BYTES + ENTRY_HEADER_BYTES + END_MARK_BYTES],
+            payload_crc: 0,
+        }
     }
 
     /// Takes the rows of a stream in place of those before: `encode` appends their encoding
@@ -32,24 +33,52 @@ impl RowRecord {
         stream: &Stream,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        // The headers are written over.
-        self.bytes.truncate(BODY_START);
-        let body_bytes = match encode(&mut self.bytes) {
-            Ok(()) => body_length(self.bytes.len() - BODY_START)?,
+        self.begin();
+        self.add(EntryKind::Rows, stream, encode)?;
+        self.end();
+        Ok(())
+    }
+
+    /// Throws away what it has: entries are [added](Self::add) next, then it is [ended](Self::end).
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.bytes.truncate(RECORD_HEADER_BYTES);
+    }
+
+    /// Adds an entry of rows or keys of a stream; `encode` appends their encoding. After an error there is
+    /// nothing in it.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        kind: EntryKind,
+        stream: &Stream,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let begin = self.bytes.len();
+        let body = begin + ENTRY_HEADER_BYTES;
+        self.bytes.resize(body, 0);
+        let encoded = encode(&mut self.bytes);
+        let body_bytes = match encoded.and_then(|()| body_length(self.bytes.len() - body)) {
+            Ok(body_bytes) => body_bytes,
             Err(error) => {
                 *self = Self::new();
                 return Err(error);
             }
         };
-        let header = EntryHeader::new(EntryKind::Rows, stream.id(), body_bytes, 0)
+        let header = EntryHeader::new(kind, stream.id(), body_bytes, begin - RECORD_HEADER_BYTES)
             .of_schema(stream.schema_version())
             .encode();
-        self.bytes[RECORD_HEADER_BYTES..BODY_START].copy_from_slice(&header);
+        self.bytes[begin..body].copy_from_slice(&header);
         let padding = entry_padding(self.bytes.len() - RECORD_HEADER_BYTES);
-        self.bytes.resize(self.bytes.len() + padding + END_MARK_BYTES, 0);
-        // Here, where no lock is held yet.
-        self.payload_crc = crc32c(self.payload());
+        self.bytes.resize(self.bytes.len() + padding, 0);
         Ok(())
+    }
+
+    /// Makes it ready for the log: here, where no lock is held yet.
+    #[inline]
+    pub(crate) fn end(&mut self) {
+        self.bytes.resize(self.bytes.len() + END_MARK_BYTES, 0);
+        self.payload_crc = crc32c(self.payload());
     }
 
     /// The payload.

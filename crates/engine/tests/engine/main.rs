@@ -17,6 +17,7 @@ mod files;
 mod full_disk;
 mod golden;
 mod golden_stores;
+mod group_appends;
 mod hurried_appends;
 mod keeping;
 mod long_blocks;

@@ -23,6 +23,9 @@ pub enum EntryKind {
     Batch,
     /// Deletes a range of leading keys.
     DeleteRange,
+    /// Deletes keys of a stream that keeps the latest row a key, each in the compact encoding of
+    /// single rows.
+    DeleteKeys,
 }
 
 impl EntryKind {
@@ -31,6 +34,7 @@ impl EntryKind {
             Self::Rows => 1,
             Self::Batch => 2,
             Self::DeleteRange => 3,
+            Self::DeleteKeys => 4,
         }
     }
 
@@ -130,11 +134,12 @@ impl<'a> Entries<'a> {
             1 => EntryKind::Rows,
             2 => EntryKind::Batch,
             3 => EntryKind::DeleteRange,
+            4 => EntryKind::DeleteKeys,
             other => {
                 return Err(DecodeError::new(
                     offset,
                     "entry kind",
-                    "1 to 3",
+                    "1 to 4",
                     format_args!("unknown kind {other}"),
                 ));
             }

@@ -85,7 +85,12 @@ fn an_unknown_kind_of_entry_is_named() {
 }
 
 fn kind() -> impl Strategy<Value = EntryKind> {
-    prop_oneof![Just(EntryKind::Rows), Just(EntryKind::Batch), Just(EntryKind::DeleteRange)]
+    prop_oneof![
+        Just(EntryKind::Rows),
+        Just(EntryKind::Batch),
+        Just(EntryKind::DeleteRange),
+        Just(EntryKind::DeleteKeys)
+    ]
 }
 
 proptest! {

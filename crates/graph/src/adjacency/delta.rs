@@ -126,10 +126,21 @@ impl Delta {
         changes: impl IntoIterator<Item = &'a Change>,
     ) -> Result<Self> {
         let mut next = self.clone();
-        for change in changes {
-            next.apply(base, change)?;
-        }
+        next.change(base, changes)?;
         Ok(next)
+    }
+
+    /// Makes some more changes, in their order: as [`after`](Self::after), but what no copy shares is
+    /// changed in its place. After an error some of them may have been made.
+    ///
+    /// # Errors
+    /// As [`after`](Self::after).
+    pub(crate) fn change<'a>(
+        &mut self,
+        base: &Base,
+        changes: impl IntoIterator<Item = &'a Change>,
+    ) -> Result<()> {
+        changes.into_iter().try_for_each(|change| self.apply(base, change))
     }
 
     /// The delta that says to a rebuilt base what this one says to the base `from`: what has

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::{Base, Delta, Direction, EdgeFilter, Kinds, Neighbor};
+use super::{Base, Change, Delta, Direction, EdgeFilter, Kinds, Neighbor};
 
 /// The edges of a graph as they were at one moment; cheap to copy, and never changes.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +33,16 @@ impl View {
     /// The names of the kinds.
     pub fn kinds(&self) -> &Arc<Kinds> {
         &self.kinds
+    }
+
+    /// Makes some more changes, whose kinds are these, for all who look at this view from now on; other
+    /// copies of it stay as they are. After an error it may be between both.
+    ///
+    /// # Errors
+    /// As [`Delta::after`].
+    pub(crate) fn change(&mut self, kinds: Arc<Kinds>, changes: &[Change]) -> Result<()> {
+        self.kinds = kinds;
+        Arc::make_mut(&mut self.delta).change(&self.base, changes)
     }
 
     /// The same, where nothing is said of any edge that isn't here: no properties.

@@ -1,6 +1,7 @@
 //! Graphs: what is put and linked is found, what is deleted is gone, in memory and on a disk.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod alone;
 mod bad_input;
 mod blocks;
 mod cache;
