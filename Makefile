@@ -37,7 +37,8 @@ help:
 	@echo "make lint               formatting, clippy, docs, house rules"
 	@echo "make bench SUITE=engine benchmarks, to docs/benchmarks.md; also graph, logs,"
 	@echo "                        table, timelog, topic, tsbs, all; QUICK=1: only whether they work"
-	@echo "make report             the rows of five systems' published reports, to docs/report; QUICK=1 as above"
+	@echo "make report             the rows of five systems' published reports, to docs/report; QUICK=1 as above;"
+	@echo "                        KEEP=0.1.0: keep them as that release's"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
 	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
 	@echo "make lab-threads        Rust's tests with threads, under ThreadSanitizer (nightly)"
@@ -150,6 +151,7 @@ endif
 	@$(IN) python3 -m bench.python.report $(SUITE) $(if $(QUICK),--results bench/results/quick.json --page bench/results/quick.md)
 
 report:
+	$(if $(and $(QUICK),$(KEEP)),$(error QUICK=1 measures small sizes, which no release keeps))
 	@TIMESTRATA_VENV=venv-bench tools/setup bench timelog
 	@mkdir -p bench/results
 	@$(IN) $(BUILD_RELEASE) --bin timestrata-bench
@@ -161,6 +163,7 @@ report:
 	@$(IN_BENCH) python -m bench.python.published measure $(if $(QUICK),--quick) --results $(PUBLISHED)
 	@$(IN) python3 -m bench.python.published page --stamp all --results $(PUBLISHED) \
 		$(if $(QUICK),--page bench/results/report.quick)
+	$(if $(KEEP),@$(IN) python3 -m bench.python.published keep $(KEEP) && $(IN) python3 -m bench.python.published page)
 
 clean:
 	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --

@@ -19,7 +19,7 @@ ROWS = {"dls": 31, "kausaldb": 42, "merkql": 17, "pulsora": 49, "timelog": 64}
 @pytest.fixture
 def published(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.syspath_prepend(str(ROOT))
-    names = ("catalogue", "page", "pictures", "results")
+    names = ("catalogue", "kept", "page", "pictures", "releases", "results")
     modules = {name: importlib.import_module(f"bench.python.published.{name}") for name in names}
     stamps = importlib.import_module("bench.python.report.stamps")
     return SimpleNamespace(stamps=stamps, **modules)
@@ -161,8 +161,11 @@ def test_page_and_pictures_are_those_of_the_results(published: SimpleNamespace) 
     reports, lines = list(published.catalogue.reports()), published.results.read()
     stamps = published.stamps.read(published.results.PATH)
     folder = ROOT / "docs" / "report"
-    assert (folder / "index.md").read_text(encoding="utf-8") == published.page.text(reports, lines, stamps)
+    kept = published.kept.read(reports)
+    text = published.page.text(reports, lines, stamps, published.releases.text(reports, kept))
+    assert (folder / "index.md").read_text(encoding="utf-8") == text
     drawn = {name: svg for report in reports for name, svg in published.pictures.drawn(report, lines)}
+    drawn.update(published.releases.drawn(reports, kept))
     assert {path.stem for path in folder.glob("*.svg")} == set(drawn)
     for name, svg in drawn.items():
         assert (folder / f"{name}.svg").read_text(encoding="utf-8") == svg, name

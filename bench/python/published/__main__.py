@@ -1,4 +1,7 @@
-"""`python -m bench.python.published [measure | page]`: measures rows of the published reports, and writes their page."""
+"""`python -m bench.python.published [measure | keep VERSION | page]`: the rows of the published reports.
+
+Measures them, keeps what was measured as a release's, or writes their page.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.python.common.arguments import ROOT, TARGET
-from bench.python.published import page, pictures, results
+from bench.python.published import kept, page, pictures, releases, results
 from bench.python.published.catalogue import reports
 from bench.python.report import stamps
 
@@ -53,19 +56,43 @@ def write(asked: argparse.Namespace) -> int:
     for report in of:
         if report.key in asked.stamp or "all" in asked.stamp:
             stamps.stamp(asked.results, report, page.of_report(lines, report))
+    try:
+        known_releases = kept.read(of, asked.kept)
+    except kept.KeptError as error:
+        print(error, file=sys.stderr)
+        return 1
     asked.page.mkdir(parents=True, exist_ok=True)
-    text = page.text(of, lines, stamps.read(asked.results))
+    over = releases.text(of, known_releases)
+    text = page.text(of, lines, stamps.read(asked.results), over)
     (asked.page / "index.md").write_text(text, encoding="utf-8")
-    for report in of:
-        for name, picture in pictures.drawn(report, lines):
-            (asked.page / f"{name}.svg").write_text(picture, encoding="utf-8")
+    drawn = [each for report in of for each in pictures.drawn(report, lines)]
+    for name, picture in [*drawn, *releases.drawn(of, known_releases)]:
+        (asked.page / f"{name}.svg").write_text(picture, encoding="utf-8")
     print(f"{asked.page}: {len(of)} reports")
     return 0
 
 
+def keep(asked: argparse.Namespace) -> int:
+    lines, known = results.read(asked.results), stamps.read(asked.results)
+    try:
+        path = kept.keep(asked.release, list(reports()), lines, known, asked.kept)
+    except kept.KeptError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{len(lines)} lines kept in {path}")
+    return 0
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.python.published", description=__doc__)
-    parser.add_argument("what", choices=["measure", "page"])
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.python.published",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", choices=["measure", "keep", "page"])
+    parser.add_argument(
+        "release", nargs="?", default="", help="the version whose results these are"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
     parser.add_argument("--only", default="", help="only reports whose name holds this")
     parser.add_argument(
@@ -77,9 +104,14 @@ def main() -> int:
     )
     parser.add_argument("--results", type=Path, default=results.PATH)
     parser.add_argument("--page", type=Path, default=PAGE, help="the folder of the page")
+    parser.add_argument(
+        "--kept", type=Path, default=kept.FOLDER, help="the folder of what releases measured"
+    )
     parser.add_argument("--dir", type=Path, default=TARGET / "bench-published", help="for stores")
     asked = parser.parse_args()
-    return measure(asked) if asked.what == "measure" else write(asked)
+    if (asked.what == "keep") != bool(asked.release):
+        parser.error("a version stands behind keep, and only there: keep 0.1.0")
+    return {"measure": measure, "keep": keep, "page": write}[asked.what](asked)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bench.python.common.report import readable
@@ -31,9 +31,12 @@ ABSENT = "-"
 SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
-def text(reports: list[Report], lines: Lines, stamps: dict[str, Stamp]) -> str:
-    """The whole page."""
+def text(
+    reports: list[Report], lines: Lines, stamps: dict[str, Stamp], releases: Iterable[str] = ()
+) -> str:
+    """The whole page; `releases` are the lines of the part about them."""
     parts = [HEAD, "\n".join(_overview(reports, lines)) + "\n"]
+    parts += ["\n".join(releases)]
     parts += ["\n".join(_report(report, lines, stamps.get(report.key))) for report in reports]
     return "\n".join(parts)
 

@@ -102,7 +102,7 @@ def ratios(report: Report, lines: Lines) -> str:
         ("published", f"over {report.title}'s published figure"),
         ("live", "over the live system"),
     )
-    return _picture(f"Ours beside {report.title}, times as good", height, body, legend)
+    return picture(f"Ours beside {report.title}, times as good", height, body, legend)
 
 
 def curves(title: str, of: str, unit: str, series: Series) -> str:
@@ -129,7 +129,7 @@ def curves(title: str, of: str, unit: str, series: Series) -> str:
             f'<circle cx="{across.at(x):.1f}" cy="{up.at(y):.1f}" r="3" fill="{COLOURS[name]}"/>'
             for x, y in points
         ]
-    return _picture(title, height, body, tuple((name, name) for name in series))
+    return picture(title, height, body, tuple((name, name) for name in series))
 
 
 def latencies(report: Report, lines: Lines) -> str:
@@ -163,7 +163,7 @@ def latencies(report: Report, lines: Lines) -> str:
                 f'<circle cx="{axis.at(value):.1f}" cy="{across}" r="3" fill="{colour}"/>'
                 for value in (low, middle, high) if value
             ]  # fmt: skip
-    return _picture(
+    return picture(
         f"Latencies beside {report.title}: p50, p95, p99",
         height,
         body,
@@ -183,7 +183,8 @@ def _bar_of_one(axis: Axis, height: int) -> str:
     return f'<line x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height - 22}" stroke="{TEXT}"/>'
 
 
-def _picture(title: str, height: int, body: list[str], legend: tuple[tuple[str, str], ...]) -> str:
+def picture(title: str, height: int, body: list[str], legend: tuple[tuple[str, str], ...]) -> str:
+    """A picture of these parts, with a title and a mark of its colour for each name of the legend."""
     marks, x = [], 16.0
     for name, label in legend:
         marks.append(f'<rect x="{x}" y="36" width="10" height="10" fill="{COLOURS[name]}"/>')
