@@ -28,7 +28,7 @@ BUILD_RELEASE = cargo build --locked --release -p timestrata-python -p timestrat
 LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.python.logs.stand_in)"
 GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.python.graph.library)"
 
-.PHONY: help setup demo wheels test lint locks docs references bench report lab lab-short lab-threads clean
+.PHONY: help setup demo wheels test lint locks docs references bench bench-check report lab lab-short lab-threads clean
 
 help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
@@ -37,6 +37,8 @@ help:
 	@echo "make lint               formatting, clippy, docs, house rules"
 	@echo "make bench SUITE=engine benchmarks, to docs/benchmarks.md; also graph, logs,"
 	@echo "                        table, timelog, topic, tsbs, all; QUICK=1: only whether they work"
+	@echo "make bench-check        whether ratios are those of the kept baseline; before each release; UPDATE=1:"
+	@echo "                        write a new baseline; ONLY=NAME: only measures whose name holds that"
 	@echo "make report             the rows of five systems' published reports, to docs/report; QUICK=1 as above;"
 	@echo "                        KEEP=0.1.0: keep them as that release's"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
@@ -149,6 +151,12 @@ ifneq ($(filter logs all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.logs $(QUICKLY)
 endif
 	@$(IN) python3 -m bench.python.report $(SUITE) $(if $(QUICK),--results bench/results/quick.json --page bench/results/quick.md)
+
+# The package alone: what is compared with is in the environment, or a floor in Python.
+bench-check:
+	@TIMESTRATA_VENV=venv-bench tools/setup bench timelog
+	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
+	@$(IN_BENCH) python -m bench.python.check $(if $(UPDATE),--update) $(if $(ONLY),--only "$(ONLY)")
 
 report:
 	$(if $(and $(QUICK),$(KEEP)),$(error QUICK=1 measures small sizes, which no release keeps))
