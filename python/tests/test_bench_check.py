@@ -250,3 +250,30 @@ def test_a_check_ends_with_1_for_a_regression_alone(
     assert play(4.0) == 0
     # Not decided: no time to measure again.
     assert play(1.0, "--minutes", "0") == 0
+
+
+def test_what_seems_to_have_changed_is_measured_again_first(
+    check: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check.judge, "DRAWS", 200)
+    choose, again = random.Random(SEED), []
+    slow, wide = (
+        check.measure.Measure(name, check.measure.Class.PROCESSOR, lambda place: iter(()))
+        for name in ("slow", "wide")
+    )
+    before = {name: line(check, series(choose, 2.0, 10), name=name) for name in ("slow", "wide")}
+
+    def take_round(run: object, measures: list[object]) -> None:
+        again.append([measure.name for measure in measures])
+        for measure in measures:
+            one = [1.0] * 7 if measure is slow else series(choose, 2.0, 1)[0]
+            run.taken[measure.name].add(check.measure.Round("x 1", one))
+
+    monkeypatch.setattr(check.rounds.Run, "take_round", take_round)
+    run = check.rounds.Run([slow, wide], tmp_path, {})
+    run.take(4)
+    run.decide(before, math.inf)
+    # Four more of what is twice as slow, which may then be told; only then the one that is not known well.
+    assert again[4:8] == [["slow"]] * 4
+    assert all(names == ["wide"] for names in again[8:])
+    assert run.all_found(before)[0].verdict.name == "REGRESSION"
