@@ -15,7 +15,7 @@ use super::handle::Table;
 use super::identity::{Identities, Written, times_of};
 use super::layout::Layout;
 use super::replace::{keys_before, last_of_each};
-use super::time::values as times_in;
+use super::time::{self, values as times_in};
 use super::write::check_ids;
 use super::{TableOptions, WriteOptions};
 
@@ -83,6 +83,28 @@ pub struct IngestOptions {
     /// Columns of a table that exists that are widened first, to hold values of these types:
     /// what a source of `timestrata-ingest` says of itself.
     pub widened: Vec<FieldRef>,
+    /// Where a new table finds no time column in the rows: why the column that seems to be meant as it
+    /// is none, with the place of the value, as a source of `timestrata-ingest` says.
+    pub spoils_time: Option<String>,
+}
+
+impl IngestOptions {
+    /// Refuses rows without a time for a new table, if more can be told of them than the names of their
+    /// columns.
+    fn check_time(&self, name: &str, rows: &RecordBatch) -> Result<()> {
+        let Some(why) = self.spoils_time.as_ref().filter(|_| self.table.time.is_none()) else {
+            return Ok(());
+        };
+        let columns = time::columns_of(rows, None)?;
+        if time::find(&columns, None).is_ok() {
+            return Ok(());
+        }
+        let message = format!(
+            "table '{name}': no column holds times: {why}; mend it, or name the time column, with which \
+             such rows can be skipped"
+        );
+        Err(Error::new(ErrorKind::InvalidData, message))
+    }
 }
 
 /// What an ingest did.
@@ -140,6 +162,9 @@ pub fn ingest(
         })?;
         return Ok(Ingested { rows: 0, seq: None, table });
     };
+    if !exists {
+        options.check_time(name, &first)?;
+    }
     let table = Table::create_for(store, name, &first, &options.table)?;
     table.widen(&options.widened)?;
     let done = match options.commits {

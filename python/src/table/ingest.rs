@@ -108,7 +108,7 @@ impl Table {
             table: self.wanted.clone(),
             write: WriteOptions { durability: Durability::Synced, on_mismatch },
             commits: batch_rows.map_or(Commits::One, Commits::Every),
-            widened: Vec::new(),
+            ..IngestOptions::default()
         };
         let store = self.handle.store()?.clone();
         let name = self.name.clone();
@@ -135,7 +135,8 @@ fn load(
     mut source: Source,
     options: IngestOptions,
 ) -> Result<Loaded> {
-    let options = IngestOptions { widened: source.widened(), ..options };
+    let (widened, spoils_time) = (source.widened(), source.spoils_time());
+    let options = IngestOptions { widened, spoils_time, ..options };
     let done = ingest(store, name, &mut source, &options)?;
     Ok((done.table, source.report().clone()))
 }

@@ -46,7 +46,7 @@ pub(super) fn open(
             converted.is_ok_and(|converted| converted.bad.is_empty())
         })
     });
-    let ColumnLayout { schema, time, columns } = ColumnLayout::new(input, found, options)?;
+    let ColumnLayout { schema, time, columns, .. } = ColumnLayout::new(input, found, options)?;
     let batches = Conformed {
         assembly: Assembly::new(input, &schema, options),
         columns,
@@ -55,7 +55,7 @@ pub(super) fn open(
         rows: 0,
         batch_rows: options.batch_rows,
     };
-    Ok(Rows { schema, time, batches: Box::new(batches) })
+    Ok(Rows { schema, time, spoils_time: None, batches: Box::new(batches) })
 }
 
 /// What the first rows hold, of a column that may be the time.

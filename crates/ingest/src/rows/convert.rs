@@ -16,6 +16,9 @@ use super::report::shorten;
 /// What stands for null, where nobody says otherwise, in columns that are not text.
 const NULL_TEXT: [&str; 8] = ["", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "\\N"];
 
+/// What a time looks like.
+const TIME: &str = "a time (RFC 3339, YYYY-MM-DD HH:MM:SS, YYYY-MM-DD or a number)";
+
 /// A value as it stands in an input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell<'a> {
@@ -211,6 +214,9 @@ impl Fill<'_> {
                 format!("is finer than {data_type} can keep; a finer unit can")
             }
             Some(Some(Unfit::OutOfRange)) => format!("is outside what {data_type} can keep"),
+            Some(None) if matches!(data_type, DataType::Timestamp(..)) => {
+                format!("is not {}", no_time(cell.text.unwrap_or_default()))
+            }
             Some(None) => format!("is not {}", expected(data_type)),
         };
         Some(BadCell { at: 0, value: shorten(cell.text.unwrap_or_default()), why })
@@ -337,6 +343,19 @@ fn loses_digits(text: &[u8], data_type: &DataType) -> bool {
     rest.iter().any(|byte| *byte != b'0')
 }
 
+/// What a text should have been that is not a time, and why it is none where many write it so.
+pub(super) fn no_time(text: &[u8]) -> String {
+    let clock = text.iter().position(|byte| *byte == b':');
+    let hour = clock.and_then(|colon| text.get(colon.checked_sub(2)?..colon));
+    let is_bare = clock.is_some_and(|colon| colon <= 2 && !text.contains(&b'-'));
+    let why = match hour {
+        Some(b"24") => ": hours end at 23, and midnight is 00:00:00 of the next day",
+        _ if is_bare => ": a time of day needs its date",
+        _ => "",
+    };
+    format!("{TIME}{why}")
+}
+
 /// What a value should have been.
 fn expected(data_type: &DataType) -> String {
     match data_type {
@@ -344,9 +363,7 @@ fn expected(data_type: &DataType) -> String {
         DataType::Float64 => "a number (Float64)".to_owned(),
         DataType::Boolean => "true or false (Boolean)".to_owned(),
         DataType::Date32 => "a date (YYYY-MM-DD)".to_owned(),
-        DataType::Timestamp(..) => {
-            "a time (RFC 3339, YYYY-MM-DD HH:MM:SS, YYYY-MM-DD or a number)".to_owned()
-        }
+        DataType::Timestamp(..) => TIME.to_owned(),
         other => format!("of type {other}"),
     }
 }

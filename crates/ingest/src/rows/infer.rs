@@ -6,8 +6,9 @@ use timestrata_values::instant::{
 };
 use timestrata_values::number;
 
-use super::convert::{Cell, Column, NullText};
+use super::convert::{Cell, Column, NullText, no_time};
 use super::names;
+use super::report::{BadRow, Place};
 
 /// The zone that inferred times are kept in.
 pub(super) const UTC: &str = "UTC";
@@ -46,6 +47,8 @@ pub(super) struct Seen {
     loses_digits: bool,
     /// The values themselves, to hold against a type that is expected.
     values: SampleTexts,
+    /// The first value that is text and nothing else: its place, and which of the values it is.
+    first_text: Option<(Place, usize)>,
 }
 
 /// SampleTexts, one behind the other.
@@ -78,6 +81,29 @@ impl Seen {
             Some(b't' | b'T' | b'f' | b'F') if number::boolean(text).is_some() => BOOLEAN,
             _ => TEXT,
         };
+    }
+
+    /// Says where the value stands that was added last.
+    pub(super) fn stands_at(&mut self, place: Place) {
+        if self.classes & TEXT != 0 && self.first_text.is_none() {
+            self.first_text = self.values.ends.len().checked_sub(1).map(|last| (place, last));
+        }
+    }
+
+    /// The value for which a column is no column of times, if it seems to be meant as one: by its name, by
+    /// its other values, or by how this one begins. With it, how likely that is: the least number first.
+    pub(super) fn spoils_time(&self, name: &str) -> Option<(usize, BadRow)> {
+        let (place, at) = self.first_text?;
+        let value = self.values.get(at)?;
+        let likely = match names::preferred_for_time(name) {
+            Some(rank) => rank,
+            None if self.classes & (DATE | TIME | FINE_TIME) != 0 => names::PREFERRED,
+            None if names::says_time(name).is_some() && value.first()?.is_ascii_digit() => {
+                names::PREFERRED + 1
+            }
+            None => return None,
+        };
+        Some((likely, BadRow::value(place, name, value, format!("is not {}", no_time(value)))))
     }
 
     /// Adds a value of a column of times for the unit that numbers would have; the type is not told.

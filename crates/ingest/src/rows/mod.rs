@@ -67,6 +67,8 @@ trait BatchReader: Send {
 struct Rows {
     schema: SchemaRef,
     time: Option<String>,
+    /// See [`Source::spoils_time`].
+    spoils_time: Option<BadRow>,
     batches: Box<dyn BatchReader>,
 }
 
@@ -127,6 +129,12 @@ impl Source {
     /// The time column: the declared one, else the one that was found.
     pub fn time_column(&self) -> Option<&str> {
         self.rows.time.as_deref()
+    }
+
+    /// Where there is no time column, the value that keeps a column from being it that seems to be meant as
+    /// it, if there is such a column: with its input, place and column, as a message says it.
+    pub fn spoils_time(&self) -> Option<String> {
+        self.rows.spoils_time.as_ref().map(|bad| format!("{}, {bad}", self.name))
     }
 
     /// The form that the input turned out to have.

@@ -79,6 +79,14 @@ fn unit_of(word: &str) -> Option<TimeUnit> {
     }
 }
 
+/// How many names are preferred for the time column.
+pub(super) const PREFERRED: usize = NAMES.len();
+
+/// Where a name stands among those that are preferred for the time column.
+pub(super) fn preferred_for_time(name: &str) -> Option<usize> {
+    NAMES.iter().position(|preferred| name.eq_ignore_ascii_case(preferred))
+}
+
 /// Whether numbers of this name may be times, and in which unit if it says so:
 /// `ts`, `pickup_time`, `createdAt`, `exch_ts_ms`.
 pub(super) fn says_time(name: &str) -> Option<Option<TimeUnit>> {
@@ -95,10 +103,9 @@ pub(super) fn says_time(name: &str) -> Option<Option<TimeUnit>> {
 
 /// The column that is the time: of those that hold times, a preferred name, else the first.
 pub(super) fn time_column<'a>(fields: impl Iterator<Item = &'a Field>) -> Option<&'a str> {
-    let rank = |name: &str| NAMES.iter().position(|preferred| name.eq_ignore_ascii_case(preferred));
     fields
         .filter(|field| is_time(field.data_type()))
-        .min_by_key(|field| rank(field.name()).unwrap_or(NAMES.len()))
+        .min_by_key(|field| preferred_for_time(field.name()).unwrap_or(PREFERRED))
         .map(|field| field.name().as_str())
 }
 

@@ -65,6 +65,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
             let seen = columns.entry(key.clone()).or_default();
             if let Some(text) = nulls.typed(Cell { text: Some(text), is_quoted: false }) {
                 seen.add(text);
+                seen.stands_at(Place::Row(messages.rows));
             }
         }
         sample.push(row);
@@ -87,7 +88,8 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
         batch_rows: options.batch_rows,
         row: 0,
     };
-    Ok(Rows { schema: layout.schema, time: layout.time, batches: Box::new(batches) })
+    let (schema, time, spoils_time) = (layout.schema, layout.time, layout.spoils_time);
+    Ok(Rows { schema, time, spoils_time, batches: Box::new(batches) })
 }
 
 struct ProtobufRows {

@@ -9,7 +9,7 @@ use super::convert::Column;
 use super::infer::{Role, Seen, UTC};
 use super::names;
 use super::options::ReadOptions;
-use super::report::{invalid, shorten};
+use super::report::{BadRow, invalid, shorten};
 
 /// Names that a message lists.
 const NAMES_LISTED_MAX: usize = 20;
@@ -85,6 +85,8 @@ pub(super) fn may_be_time(data_type: &DataType) -> bool {
 pub(super) struct ColumnLayout {
     pub(super) schema: SchemaRef,
     pub(super) time: Option<String>,
+    /// Where there is none, and none is expected: the value that keeps a column from being it.
+    pub(super) spoils_time: Option<BadRow>,
     /// How each column of the schema is converted.
     pub(super) columns: Vec<Column>,
 }
@@ -125,7 +127,11 @@ impl ColumnLayout {
             Field::new(&found.name, column.data_type.clone(), !column.is_required)
         });
         let fields: Vec<Field> = fields.collect();
-        Ok(Self { schema: Arc::new(Schema::new(fields)), time, columns })
+        let spoils_time = (time.is_none() && options.schema.is_none())
+            .then(|| found.iter().filter_map(|found| found.seen.spoils_time(&found.name)))
+            .and_then(|columns| columns.min_by_key(|(likely, _)| *likely))
+            .map(|(_, value)| value);
+        Ok(Self { schema: Arc::new(Schema::new(fields)), time, spoils_time, columns })
     }
 }
 

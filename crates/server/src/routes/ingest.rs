@@ -105,7 +105,6 @@ impl IngestParameters {
         Ok(IngestOptions {
             write: WriteOptions { durability: Durability::Synced, on_mismatch },
             commits: self.batch_rows.map_or(Commits::One, Commits::Every),
-            widened: Vec::new(),
             table: TableOptions {
                 time: self.time.clone(),
                 hand_out_ids: key.is_empty(),
@@ -113,6 +112,7 @@ impl IngestParameters {
                 tags: names(self.tags.as_deref()),
                 ..TableOptions::default()
             },
+            ..IngestOptions::default()
         })
     }
 }
@@ -154,6 +154,7 @@ pub(super) async fn ingest(
         }
         let mut source = open_reader(reader, "the body", &read).map_err(unread)?;
         options.widened = source.widened();
+        options.spoils_time = source.spoils_time();
         let rows = ingest_rows(&state.store, &name, &mut source, &options).map_err(unread)?.rows;
         let report = source.report();
         let listed: Vec<_> = report.skips.iter().map(ToString::to_string).collect();

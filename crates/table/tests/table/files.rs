@@ -35,6 +35,7 @@ fn take(store: &Store, bytes: &[u8], file: &str, on_mismatch: OnMismatch) -> Res
     let options = IngestOptions {
         write: WriteOptions { on_mismatch, ..WriteOptions::default() },
         widened: source.widened(),
+        spoils_time: source.spoils_time(),
         ..IngestOptions::default()
     };
     ingest(store, "t", &mut source, &options).map(|done| done.rows)
@@ -194,4 +195,54 @@ fn a_time_column_keeps_its_zone_by_file_as_by_rows() {
         .unwrap();
     assert_eq!(column(&by_file, "time"), column(&by_rows, "time"));
     assert_eq!(&column(&by_file, "time").0, rows.column(0).data_type());
+}
+
+/// A new table's rows without a time were refused with the names of their columns and no more, wherever in
+/// the file the one value stood for which a column of times was taken for text.
+#[test]
+fn a_value_for_which_a_new_table_finds_no_time_is_told_with_its_place() {
+    for (file, bytes, told) in [
+        (
+            "days.csv",
+            "time,v\n2024-01-01T10:00:00,1\n2024-01-02T24:00:00,2\n",
+            "days.csv, line 3, column 'time': '2024-01-02T24:00:00' is not a time",
+        ),
+        (
+            "clock.csv",
+            "v,clock,time\n1,x,24:00:00\n",
+            "line 2, column 'time': '24:00:00' is not a time",
+        ),
+        ("clock.csv", "time,v\n10:30:00,1\n", "a time of day needs its date"),
+        // Not the first column of text, and not by its name.
+        (
+            "seen.csv",
+            "who,seen\nann,2024-01-01\nbob,soon\n",
+            "line 3, column 'seen': 'soon' is not a time",
+        ),
+        (
+            "days.jsonl",
+            "{\"v\":1,\"ts\":\"2024-01-01\"}\n{\"v\":2,\"ts\":\"2024-01-01 24:00\"}\n",
+            "line 2, column 'ts': '2024-01-01 24:00' is not a time",
+        ),
+    ] {
+        let store = store();
+        let error = take(&store, bytes.as_bytes(), file, OnMismatch::Error).unwrap_err();
+        let message = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::InvalidData, "{message}");
+        assert!(message.contains(told), "{message}");
+        assert!(message.contains("name the time column"), "{message}");
+        assert_eq!(message.contains("midnight is 00:00:00"), bytes.contains("24:00"), "{message}");
+        assert!(store.streams().is_empty());
+    }
+}
+
+#[test]
+fn a_column_that_nobody_takes_for_the_time_is_not_blamed() {
+    for bytes in ["who,what\nann,tea\n", "lead_time,v\nthree weeks,1\n"] {
+        let error = take(&store(), bytes.as_bytes(), "a.csv", OnMismatch::Error).unwrap_err();
+        assert!(error.to_string().contains("no column holds times, among"), "{error}");
+    }
+    // Another column holds times.
+    let bytes = b"day,time\n2024-01-01,24:00:00\n";
+    assert_eq!(take(&store(), bytes, "a.csv", OnMismatch::Error).unwrap(), 1);
 }

@@ -110,7 +110,7 @@ fn ingest_options(arguments: &IngestArgs) -> IngestOptions {
             },
         },
         commits: arguments.batch_rows.map_or(Commits::One, Commits::Every),
-        widened: Vec::new(),
+        ..IngestOptions::default()
     }
 }
 
@@ -129,6 +129,7 @@ impl Load<'_> {
     /// Loads one file.
     fn file(&mut self, mut source: Source) -> Result<()> {
         self.options.widened = source.widened();
+        self.options.spoils_time = source.spoils_time();
         let (before, mut seen) = (self.bar.position(), 0);
         let mut batches = std::iter::from_fn(|| {
             let batch = source.next();

@@ -51,6 +51,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     Ok(Rows {
         schema: layout.schema,
         time: layout.time,
+        spoils_time: layout.spoils_time,
         batches: Box::new(Pieces::new(cutter, Arc::new(rows), options.threads)),
     })
 }
@@ -147,7 +148,7 @@ fn infer(
     let mut rows = 0;
     while rows < sample_rows {
         fields.clear();
-        let Some((_, row)) = tokens.row(&mut fields) else { break };
+        let Some((line, row)) = tokens.row(&mut fields) else { break };
         if row.is_err() || fields.len() != found.len() {
             continue;
         }
@@ -155,7 +156,10 @@ fn infer(
         for ((field, (_, seen)), want) in fields.iter().zip(&mut found).zip(&wants) {
             let cell = cell(*field, tokens.bytes());
             match nulls.typed(cell) {
-                Some(text) if *want == Want::Type => seen.add(text),
+                Some(text) if *want == Want::Type => {
+                    seen.add(text);
+                    seen.stands_at(Place::Line(line));
+                }
                 Some(text) if *want == Want::Unit => seen.add_number(text),
                 _ => {}
             }

@@ -55,7 +55,7 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
         batch_rows: options.batch_rows.max(1),
     };
     let batches = Box::new(Pieces::new(cutter, Arc::new(rows), options.threads));
-    Ok(Rows { schema, time: layout.time, batches })
+    Ok(Rows { schema, time: layout.time, spoils_time: layout.spoils_time, batches })
 }
 
 /// The columns of the sample.
@@ -66,10 +66,12 @@ fn infer(
     options: &ReadOptions,
 ) -> Result<Vec<FoundColumn>> {
     let mut entries = Entries::default();
-    for (range, _) in form.records(&piece.bytes, piece.line).into_iter().take(options.sample_rows) {
+    for (range, line) in
+        form.records(&piece.bytes, piece.line).into_iter().take(options.sample_rows)
+    {
         let record = piece.bytes.get(range).unwrap_or_default();
         if let Ok(Json::Object(object)) = serde_json::from_slice(record) {
-            object.iter().for_each(|(name, value)| entries.add(name, value));
+            object.iter().for_each(|(name, value)| entries.add(name, value, line));
         }
     }
     let shapes = entries.into_shapes();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 
 use super::super::infer::{Role, Seen};
+use super::super::report::Place;
 use super::super::schema::FoundColumn;
 use super::value::Json;
 
@@ -26,14 +27,14 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    pub(super) fn add(&mut self, name: &str, value: &Json) {
+    pub(super) fn add(&mut self, name: &str, value: &Json, line: u64) {
         let place = self.places.get(name).and_then(|place| self.shapes.get_mut(*place));
         if let Some((_, shape)) = place {
-            shape.add(value);
+            shape.add(value, line);
             return;
         }
         let mut shape = Shape::default();
-        shape.add(value);
+        shape.add(value, line);
         self.places.insert(name.to_owned(), self.shapes.len());
         self.shapes.push((name.to_owned(), shape));
     }
@@ -44,21 +45,24 @@ impl Entries {
 }
 
 impl Shape {
-    /// Adds a value.
-    pub(super) fn add(&mut self, value: &Json) {
+    /// Adds a value of the record on this line.
+    pub(super) fn add(&mut self, value: &Json, line: u64) {
         self.has_scalars |= matches!(value, Json::Boolean(_) | Json::Number(_) | Json::Text(_));
         match value {
             Json::Null => {}
             Json::Boolean(_) => self.seen.add(b"true"),
             Json::Number(text) => self.seen.add(text.as_bytes()),
-            Json::Text(text) => self.seen.add_text(text.as_bytes()),
+            Json::Text(text) => {
+                self.seen.add_text(text.as_bytes());
+                self.seen.stands_at(Place::Line(line));
+            }
             Json::List(items) => {
                 let list = self.list.get_or_insert_default();
-                items.iter().for_each(|item| list.add(item));
+                items.iter().for_each(|item| list.add(item, line));
             }
             Json::Object(entries) => {
                 let object = self.object.get_or_insert_default();
-                entries.iter().for_each(|(name, value)| object.add(name, value));
+                entries.iter().for_each(|(name, value)| object.add(name, value, line));
             }
         }
     }
