@@ -32,8 +32,8 @@ use crate::store::Store;
 ///     written, or flush itself.
 /// **settings
 ///     Sizes as int or str ("64MiB"), durations as str ("100ms"), timedelta or seconds:
-///     memtable_bytes_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max, sync_interval,
-///     run_batch_rows, run_bytes_max, cache_bytes_max, level0_runs_max,
+///     memtable_bytes_max, memtable_rows_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max,
+///     sync_interval, group_commit_delay, run_batch_rows, run_bytes_max, cache_bytes_max, level0_runs_max,
 ///     compaction_bytes_per_second, quarantine_bytes_max, quarantine_age_max,
 ///     scrub_bytes_per_second (0: never).
 ///

@@ -6,15 +6,11 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDict, PyString};
 use timestrata_engine::{
-    BusyPolicy, Durability, Maintenance, Settings, duration_of_text, size_of_text,
+    BusyPolicy, Durability, Maintenance, Setting, SettingForm, Settings,
+    duration_of_text, size_of_text,
 };
 
-use crate::error::{invalid, wrong_type};
-
-const NAMES: &str = "memtable_bytes_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max, \
-                     sync_interval, run_batch_rows, run_bytes_max, cache_bytes_max, \
-                     level0_runs_max, compaction_bytes_per_second, quarantine_bytes_max, \
-                     quarantine_age_max, scrub_bytes_per_second";
+use crate::error::{invalid, to_python, wrong_type};
 
 /// Settings from keywords; what is missing or `None` keeps its default.
 ///
@@ -88,40 +84,31 @@ pub(crate) fn word<T: Copy>(what: &str, given: &str, words: &[(&str, T)]) -> PyR
 }
 
 fn set(settings: &mut Settings, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let bytes = |into: &mut u64| size(name, value).map(|size| *into = size);
-    let span = |into: &mut Duration| duration(name, value).map(|span| *into = span);
-    let rows = |into: &mut usize| -> PyResult<()> {
-        *into = usize::try_from(size(name, value)?)?;
-        Ok(())
+    let Some(setting) = Setting::named(name) else {
+        let names: Vec<_> = Setting::all().iter().map(Setting::name).collect();
+        return Err(PyTypeError::new_err(format!(
+            "open() got an unexpected keyword argument '{name}'; the settings are {}",
+            names.join(", ")
+        )));
     };
     if value.is_none() {
         return Ok(());
     }
-    match name {
-        "memtable_bytes_max" => bytes(&mut settings.memtable_bytes_max),
-        "memory_bytes_max" => bytes(&mut settings.memory_bytes_max),
-        "wal_segment_bytes" => bytes(&mut settings.wal_segment_bytes),
-        "wal_bytes_max" => bytes(&mut settings.wal_bytes_max),
-        "quarantine_bytes_max" => bytes(&mut settings.quarantine_bytes_max),
-        "run_bytes_max" => bytes(&mut settings.run_bytes_max),
-        "cache_bytes_max" => bytes(&mut settings.cache_bytes_max),
-        "run_batch_rows" => rows(&mut settings.run_batch_rows),
-        "level0_runs_max" => rows(&mut settings.level0_runs_max),
-        "quarantine_age_max" => span(&mut settings.quarantine_age_max),
-        "sync_interval" => span(&mut settings.sync_interval),
-        "compaction_bytes_per_second" => {
-            settings.compaction_bytes_per_second = Some(size(name, value)?);
-            Ok(())
+    let is_none = |text: &str| text == "none" || (text == "0" && name == "scrub_bytes_per_second");
+    let text = match setting.form() {
+        SettingForm::SizeOrNone | SettingForm::CountOrNone
+            if is_none(&value.str()?.to_string_lossy()) =>
+        {
+            "none".to_owned()
         }
-        "scrub_bytes_per_second" => {
-            // 0 is for never.
-            settings.scrub_bytes_per_second = Some(size(name, value)?).filter(|rate| *rate > 0);
-            Ok(())
-        }
-        other => Err(PyTypeError::new_err(format!(
-            "open() got an unexpected keyword argument '{other}'; the settings are {NAMES}"
-        ))),
-    }
+        SettingForm::Size
+        | SettingForm::SizeOrNone
+        | SettingForm::Count
+        | SettingForm::CountOrNone => size(name, value)?.to_string(),
+        SettingForm::Time => format!("{}ns", duration(name, value)?.as_nanos()),
+        SettingForm::Word => value.extract()?,
+    };
+    setting.set(settings, &text).map_err(to_python)
 }
 
 fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyString, PyTuple};
-use timestrata_engine::{BackupOptions, Error, ErrorKind, ScrubStats, StreamStats};
+use timestrata_engine::{BackupOptions, CacheStats, Error, ErrorKind, ScrubStats, StreamStats};
 
 use crate::handle::{Handle, leave};
 use crate::path::GivenPath;
@@ -210,6 +210,7 @@ impl Store {
         shown.set_item("troubles", stats.troubles)?;
         let damaged = stats.damaged.iter().map(|missing| missing_rows(py, missing));
         shown.set_item("damaged", damaged.collect::<PyResult<Vec<_>>>()?)?;
+        shown.set_item("cache", cache_stats(py, &stats.cache)?)?;
         shown.set_item("scrub", scrub_stats(py, &stats.scrub)?)?;
         let streams = PyDict::new(py);
         for stream in stats.streams {
@@ -285,6 +286,19 @@ pub(crate) fn names_of(names: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>
     }
 }
 
+/// Figures of the cache of decoded blocks.
+fn cache_stats<'py>(py: Python<'py>, stats: &CacheStats) -> PyResult<Bound<'py, PyDict>> {
+    let shown = [
+        ("hits", stats.hits),
+        ("misses", stats.misses),
+        ("bytes", stats.bytes),
+        ("bytes_max", stats.bytes_max),
+    ]
+    .into_py_dict(py)?;
+    shown.set_item("hit_rate", stats.hit_rate())?;
+    Ok(shown)
+}
+
 /// Figures of the scrubber.
 fn scrub_stats<'py>(py: Python<'py>, stats: &ScrubStats) -> PyResult<Bound<'py, PyDict>> {
     let shown = PyDict::new(py);
@@ -299,9 +313,13 @@ fn scrub_stats<'py>(py: Python<'py>, stats: &ScrubStats) -> PyResult<Bound<'py, 
 fn stream_stats<'py>(py: Python<'py>, stream: &StreamStats) -> PyResult<Bound<'py, PyDict>> {
     [
         ("runs", stream.runs),
+        ("level0_runs", stream.level0_runs),
         ("run_rows", stream.run_rows),
         ("run_bytes", stream.run_bytes),
         ("memtable_rows", stream.memtable_rows),
+        ("late_rows", stream.late_rows),
+        ("sealed_memtables", stream.sealed_memtables),
+        ("sealed_rows", stream.sealed_rows),
         ("memtable_bytes", stream.memtable_bytes),
         ("tombstones", stream.tombstones),
         ("compaction_debt_bytes", stream.compaction_debt_bytes),

@@ -55,7 +55,7 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
             declared.add(node.target.id)
     only_types = {
         "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures",
-        "ColumnFigures", "MissingRows", "ScrubFigures", "RepairedStream", "FileLeftOut",
+        "CacheFigures", "ColumnFigures", "MissingRows", "ScrubFigures", "RepairedStream", "FileLeftOut",
         "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "Rowlike",
         "SupportsReadBytes", "Payload", "Headers", "Recordlike", "Retained", "ExportedTiles",
         "BlockId", "EdgeDirection", "Kinds", "Durability", "Blocklike", "Edgelike",

@@ -77,10 +77,12 @@ def open(
     maintenance: Literal["background", "manual"] = "background",
     busy_policy: Literal["block", "raise", "flush"] = "block",
     memtable_bytes_max: Size | None = None,
+    memtable_rows_max: int | None = None,
     memory_bytes_max: Size | None = None,
     wal_segment_bytes: Size | None = None,
     wal_bytes_max: Size | None = None,
     sync_interval: Duration | None = None,
+    group_commit_delay: Duration | None = None,
     run_batch_rows: int | None = None,
     run_bytes_max: Size | None = None,
     cache_bytes_max: Size | None = None,
@@ -102,9 +104,13 @@ def cbor_decode(data: Buffer, /) -> Any: ...
 
 class StreamFigures(TypedDict):
     runs: int
+    level0_runs: int
     run_rows: int
     run_bytes: int
     memtable_rows: int
+    late_rows: int
+    sealed_memtables: int
+    sealed_rows: int
     memtable_bytes: int
     tombstones: int
     compaction_debt_bytes: int
@@ -132,6 +138,13 @@ class ScrubFigures(TypedDict):
     bytes: int
     found_damage: bool
 
+class CacheFigures(TypedDict):
+    hits: int
+    misses: int
+    bytes: int
+    bytes_max: int
+    hit_rate: float | None
+
 class StoreFigures(TypedDict):
     last_seq: int
     synced_seq: int
@@ -145,6 +158,7 @@ class StoreFigures(TypedDict):
     background_error: str | None
     troubles: list[str]
     damaged: list[MissingRows]
+    cache: CacheFigures
     scrub: ScrubFigures
     streams: dict[str, StreamFigures]
 
@@ -300,6 +314,7 @@ class Table:
     ) -> Rows: ...
     def delete(
         self,
+        offset: int = 0,
         start: TableTime | None = None,
         end: TableTime | None = None,
         *,

@@ -18,23 +18,25 @@ This page is made of the engine's source and of `timestrata config show` (`make 
 
 ## Of a store
 
-In Python they are keywords of `timestrata.open`, in Rust fields of `timestrata::Settings`. They are of the process that
-opens the store, not kept in it, and may be others the next time.
+In Python they are keywords of `timestrata.open`, in Rust fields of `timestrata::Settings`. `timestrata serve` takes each of them
+as `--set store.NAME=VALUE`, in the section `[store]` of its file, and as `TIMESTRATA_STORE_NAME` in the environment. They are of
+the process that opens the store, not kept in it, and may be others the next time: whatever a store was written with,
+it opens with any others.
 
 <!-- not run: it would need a store of its own for each line -->
 ```python
 store = timestrata.open("house.store", memtable_bytes_max="16MiB", sync_interval="100ms")
 ```
 
-| setting | meaning |
-| --- | --- |"""
+| keyword | flag of `timestrata serve` | default | meaning |
+| --- | --- | --- | --- |"""
 
 SERVER = """
 ## Of a server
 
 Of `timestrata serve`. Defaults, over them a TOML file (`--config FILE`), over that the environment
 (`TIMESTRATA_SECTION_NAME`), over all flags. `timestrata config show` prints every setting with its meaning and where
-its value comes from. A name that nobody knows is an error. `store` here is what a server opens its store with.
+its value comes from. A name that nobody knows is an error. What a server opens its store with is above.
 
 ```toml title="timestrata.toml"
 [server]
@@ -57,6 +59,8 @@ rows_max = "5000" # environment, TIMESTRATA_LIMITS_ROWS_MAX
 | setting | default | meaning |
 | --- | --- | --- |"""
 
+# Where a server has another default than the engine.
+OTHERS = {"store.busy_policy": "`block`; of a server `raise`"}
 STRUCT = re.compile(r"pub struct Settings \{\n(?P<fields>.*?)\n\}", re.DOTALL)
 FIELD = re.compile(r"(?P<doc>(?:^    ///.*\n)+)^    pub (?P<name>\w+): ", re.MULTILINE)
 LINK = re.compile(r"\[`(?:crate::)?([^`]+)`\]")
@@ -64,10 +68,16 @@ LINK = re.compile(r"\[`(?:crate::)?([^`]+)`\]")
 
 def text(command: Path) -> str:
     """The whole page."""
-    store = (f"| `{name}` | {said} |" for name, said in of_store())
+    shown = list(of_server(command))
+    defaults = {name: f"`{default}`" for name, default, _ in shown} | OTHERS
+    store = (
+        f"| `{name}` | `--set store.{name}=...` | {defaults[f'store.{name}']} | {said} |"
+        for name, said in of_store()
+    )
     server = (
         f"| `{name}` | {default and f'`{default}`'} | {said} |"
-        for name, default, said in of_server(command)
+        for name, default, said in shown
+        if not name.startswith("store.")
     )
     return "\n".join([HEAD, *store, SERVER, *server]) + "\n"
 

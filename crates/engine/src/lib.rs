@@ -52,12 +52,15 @@ pub use memory::ask_for_copy;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use repair::{FileLeftOut, RepairOptions, RepairReport, RepairedStream, repair};
+pub use run::CacheStats;
 pub use scan::{
     AggregatedBlocks, Aggregates, ColumnBounds, ColumnSize, NumberAggregates, NumberRange,
     PruneFilter, Row, RowFilter, Scan, ScanEstimate, ScanFilter, ScanSpec, SeriesAggregates, Share,
     Values,
 };
-pub use settings::{BusyPolicy, Maintenance, Settings, duration_of_text, size_of_text};
+pub use settings::{
+    BusyPolicy, Maintenance, Setting, SettingForm, Settings, duration_of_text, size_of_text,
+};
 pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};
 pub use store::{

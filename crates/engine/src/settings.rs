@@ -1,9 +1,11 @@
 //! The store's settings: few, each with a reason to change it.
 
+mod named;
 mod units;
 
 use std::time::Duration;
 
+pub use self::named::{Setting, SettingForm};
 pub use self::units::{duration_of_text, size_of_text};
 use crate::{Error, ErrorKind, Result};
 
@@ -52,7 +54,7 @@ pub enum BusyPolicy {
     Flush,
 }
 
-/// Settings of a store. `Settings::default()` fits a machine with a few GB to spare.
+/// Settings of a store, each of which has a [`Setting`] by its name too. `Settings::default()` fits a machine with a few GB to spare.
 ///
 /// ```
 /// # use timestrata_engine::*;
@@ -68,6 +70,10 @@ pub struct Settings {
     /// Rows of one stream in memory before they are flushed to a run, in bytes. Default
     /// 64 MiB. Larger: fewer, better runs; longer recovery.
     pub memtable_bytes_max: u64,
+    /// Rows of one stream in memory before they are flushed, by their number; `None`: by their bytes alone.
+    /// Default none. For who wants to know how many rows recovery replays at most, or what a file holds; flushes
+    /// of few rows make many files, which compaction then has to join.
+    pub memtable_rows_max: Option<usize>,
     /// All streams' rows in memory together, flushes under way included, in bytes. Default
     /// 256 MiB. The bound behind back-pressure.
     pub memory_bytes_max: u64,
@@ -81,6 +87,10 @@ pub struct Settings {
     /// A commit of `Written` or `Buffered` durability is on disk after this at the latest.
     /// Default 1 s. Without threads ([`Maintenance::Manual`]) nobody syncs by the clock.
     pub sync_interval: Duration,
+    /// Whoever is first to ask for a sync waits so long for others to share it. Default 0 s: who comes while a sync is
+    /// under way shares the next one all the same. At most 1 s. More where a sync wears the medium, or where all that
+    /// is on it queue for it: each `Synced` commit takes longer by it.
+    pub group_commit_delay: Duration,
     /// Rows a record batch of a run holds at most. Default 32,768.
     pub run_batch_rows: usize,
     /// A compacted run is cut when it reaches this. Default 256 MiB.
@@ -102,9 +112,11 @@ pub struct Settings {
     pub quarantine_bytes_max: u64,
     /// And for so long. Default 7 days.
     pub quarantine_age_max: Duration,
-    /// Who flushes and compacts.
+    /// Who flushes and compacts: `background`, threads of the store's own, or `manual`, nobody until somebody
+    /// asks for it (but for a memtable that is full).
     pub maintenance: Maintenance,
-    /// What a commit does when flushes fall behind.
+    /// What a commit does when flushes fall behind: `block`, wait; `raise`, be refused; `flush`, flush itself. A
+    /// server refuses, because a client can wait better than a thread of its own.
     pub busy_policy: BusyPolicy,
 }
 
@@ -112,10 +124,12 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             memtable_bytes_max: 64 * MIB,
+            memtable_rows_max: None,
             memory_bytes_max: 256 * MIB,
             wal_segment_bytes: 16 * MIB,
             wal_bytes_max: 1024 * MIB,
             sync_interval: Duration::from_secs(1),
+            group_commit_delay: Duration::ZERO,
             run_batch_rows: 32_768,
             run_bytes_max: 256 * MIB,
             cache_bytes_max: 128 * MIB,
@@ -131,10 +145,21 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Refuses settings that can't work together.
-    pub(crate) fn validate(&self) -> Result<()> {
+    /// Refuses settings that can't work together, as opening a store with them does.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the setting and its bound.
+    pub fn validate(&self) -> Result<()> {
         let checks = [
             (self.memtable_bytes_max >= 1024, "memtable_bytes_max must be at least 1 KiB"),
+            (
+                self.memtable_rows_max.is_none_or(|rows| rows > 0),
+                "memtable_rows_max must be at least 1; None is for no bound",
+            ),
+            (
+                self.group_commit_delay <= Duration::from_secs(1),
+                "group_commit_delay must be at most 1 s",
+            ),
             (
                 self.memory_bytes_max >= self.memtable_bytes_max,
                 "memory_bytes_max must be at least memtable_bytes_max",

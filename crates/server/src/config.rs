@@ -5,6 +5,7 @@
 //! `64MiB`, durations `100ms`. A key that nobody knows is an error, not a word in the wind.
 
 mod keys;
+mod log_filter;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +14,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use timestrata_engine::{
-    BusyPolicy, Durability, Error, ErrorKind, Result, Settings, duration_of_text, size_of_text,
+    Durability, Error, ErrorKind, Result, Setting, Settings, duration_of_text, size_of_text,
 };
+use tracing_subscriber::filter::Targets;
 
-use self::keys::{KEYS, Key};
+use self::keys::{KEYS, Key, STORE, store_settings};
 
 const ENVIRONMENT_PREFIX: &str = "TIMESTRATA_";
 
@@ -52,7 +54,7 @@ pub struct Layers {
 
 impl Default for Layers {
     fn default() -> Self {
-        let value = |key: &Key| (key.name, (key.default.to_owned(), Origin::Default));
+        let value = |key: &'static Key| (key.name.as_str(), (key.default.clone(), Origin::Default));
         Self { values: KEYS.iter().map(value).collect() }
     }
 }
@@ -130,7 +132,7 @@ impl Layers {
     fn set(&mut self, key: &str, value: String, origin: Origin) -> Result<()> {
         match KEYS.iter().find(|known| known.name == key) {
             Some(known) => {
-                self.values.insert(known.name, (value, origin));
+                self.values.insert(&known.name, (value, origin));
                 Ok(())
             }
             None => Err(unknown(key, &origin)),
@@ -140,8 +142,8 @@ impl Layers {
     /// All keys with value, origin and meaning, in order.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, &str, &Origin, &'static str)> {
         KEYS.iter().filter_map(|key| {
-            let (value, origin) = self.values.get(key.name)?;
-            Some((key.name, value.as_str(), origin, key.about))
+            let (value, origin) = self.values.get(key.name.as_str())?;
+            Some((key.name.as_str(), value.as_str(), origin, key.about))
         })
     }
 
@@ -196,20 +198,26 @@ impl Layers {
         Ok(listen.map(|listen| LogTcpConfig { listen, log, durability, clients_max, idle_grace }))
     }
 
+    /// What the store is opened with.
+    fn store(&self) -> Result<Settings> {
+        let mut settings = store_settings();
+        for setting in Setting::all() {
+            let key = format!("{STORE}.{}", setting.name());
+            settings = self.read(&key, &setting.expected(), |text| {
+                let mut with = settings.clone();
+                setting.set(&mut with, text).ok().map(|()| with)
+            })?;
+        }
+        settings.validate()?;
+        Ok(settings)
+    }
+
     /// Reads all values.
     ///
     /// # Errors
     /// `InvalidArgument`, naming key, value and origin.
     pub fn config(&self) -> Result<Config> {
         let truth = |text: &str| text.parse::<bool>().ok();
-        let settings = Settings {
-            memtable_bytes_max: self.size("store.memtable_bytes_max")?,
-            memory_bytes_max: self.size("store.memory_bytes_max")?,
-            cache_bytes_max: self.size("store.cache_bytes_max")?,
-            // A client can wait better than a thread of the server's.
-            busy_policy: BusyPolicy::Raise,
-            ..Settings::default()
-        };
         Ok(Config {
             listen: self.read(
                 "server.listen",
@@ -233,14 +241,13 @@ impl Layers {
             sql_memory_bytes_max: self.size("limits.sql_memory_bytes_max")?,
             log_tcp: self.log_tcp()?,
             sql_may_write: self.read("sql.may_write", "true or false", truth)?,
-            log_level: self
-                .read("log.level", "error, warn, info, debug or trace", |text| text.parse().ok())?,
+            log_filter: self.read("log.level", log_filter::FORM, log_filter::parse)?,
             log_is_json: self.read("log.form", "json or text", |text| match text {
                 "json" => Some(true),
                 "text" => Some(false),
                 _ => None,
             })?,
-            settings,
+            settings: self.store()?,
         })
     }
 }
@@ -249,9 +256,9 @@ fn unknown(key: &str, origin: &Origin) -> Error {
     let shown: String = key.chars().take(60).collect();
     let section = key.split('.').next().unwrap_or_default();
     let same_section = KEYS.iter().filter(|known| known.name.split('.').next() == Some(section));
-    let mut names: Vec<_> = same_section.map(|known| known.name).collect();
+    let mut names: Vec<_> = same_section.map(|known| known.name.as_str()).collect();
     if names.is_empty() {
-        names = KEYS.iter().map(|known| known.name).collect();
+        names = KEYS.iter().map(|known| known.name.as_str()).collect();
     }
     wrong(origin, format!("there is no key '{shown}'; there are {}", names.join(", ")))
 }
@@ -295,8 +302,8 @@ pub struct Config {
     pub log_tcp: Option<LogTcpConfig>,
     /// Whether SQL may change anything.
     pub sql_may_write: bool,
-    /// What is worth a line in the log.
-    pub log_level: tracing::level_filters::LevelFilter,
+    /// What is worth a line in the log, by the module that tells it.
+    pub log_filter: Targets,
     /// Whether lines of the log are JSON.
     pub log_is_json: bool,
     /// The store's.

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -42,6 +43,10 @@ pub(crate) struct Metrics {
     debt_bytes: Gauge,
     troubles: Gauge,
     damaged_rows: Gauge,
+    cache_hits: Counter,
+    cache_misses: Counter,
+    cache_bytes: Gauge,
+    cache_bytes_max: Gauge,
     scrubbed_bytes: Gauge,
     scrub_round_ended: Gauge,
 }
@@ -74,6 +79,10 @@ impl Metrics {
                 "damaged_rows",
                 "Rows in blocks that are known to be damaged",
             ),
+            cache_hits: metric(into, "cache_hits", "Questions that the cache of blocks answered"),
+            cache_misses: metric(into, "cache_misses", "Questions that it did not"),
+            cache_bytes: metric(into, "cache_bytes", "What the cache of blocks holds"),
+            cache_bytes_max: metric(into, "cache_bytes_max", "What it may hold"),
             scrubbed_bytes: metric(into, "scrubbed_bytes", "Read by the scrubber since the start"),
             scrub_round_ended: metric(
                 into,
@@ -109,6 +118,11 @@ impl Metrics {
         set(&self.debt_bytes, debt);
         set(&self.troubles, stats.troubles.len() as u64);
         set(&self.damaged_rows, stats.damaged.iter().map(|missing| missing.rows).sum());
+        // They never fall, as long as the store is open.
+        self.cache_hits.inner().store(stats.cache.hits, Ordering::Relaxed);
+        self.cache_misses.inner().store(stats.cache.misses, Ordering::Relaxed);
+        set(&self.cache_bytes, stats.cache.bytes);
+        set(&self.cache_bytes_max, stats.cache.bytes_max);
         set(&self.scrubbed_bytes, stats.scrub.bytes);
         self.scrub_round_ended.set(stats.scrub.round_ended_wall_ns.unwrap_or(0) / 1_000_000_000);
         let mut text = String::new();

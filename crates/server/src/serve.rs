@@ -9,6 +9,9 @@ use futures::future::BoxFuture;
 use timestrata_engine::{Error, ErrorKind, Io, Result, Store};
 use timestrata_sql::{Sql, SqlOptions};
 use tokio::sync::{Semaphore, watch};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::auth::Tokens;
 use crate::config::Config;
@@ -144,13 +147,12 @@ impl Server {
 
 /// Has lines of the log go to stderr.
 pub fn init_logs(config: &Config) {
-    let builder = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_max_level(config.log_level)
-        .with_target(false);
-    // Somebody may have set it up already; theirs stays.
-    let _ = match config.log_is_json {
-        true => builder.json().flatten_event(true).try_init(),
-        false => builder.try_init(),
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let lines = match config.log_is_json {
+        true => lines.json().flatten_event(true).boxed(),
+        false => lines.boxed(),
     };
+    let filtered = lines.with_filter(config.log_filter.clone());
+    // Somebody may have set it up already; theirs stays.
+    let _ = tracing_subscriber::registry().with(filtered).try_init();
 }

@@ -20,8 +20,8 @@ impl Table {
         py: Python<'_>,
         view: &TableView,
         scan: TableScan,
-        condition: &str,
-        params: Option<&Bound<'_, PyAny>>,
+        offset: usize,
+        (condition, params): (&str, Option<&Bound<'_, PyAny>>),
     ) -> PyResult<Rows> {
         let time = timestrata_sql::quoted(view.schema().field(view.stream().lead_column()).name());
         let selection = Selection {
@@ -30,6 +30,7 @@ impl Table {
             condition: Some(condition.to_owned()),
             order: scan.reverse.then(|| format!("{time} DESC")),
             limit: scan.limit,
+            offset,
             params: params.map_or_else(|| Ok(Params::none()), params_of)?,
             ..Selection::default()
         };

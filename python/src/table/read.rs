@@ -6,7 +6,9 @@ use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyString};
 use timestrata_engine::{Cell, KeyRange, LeadKey, Result};
-use timestrata_table::{Table as TableModel, TableScan, TableView, parse_time, time_array};
+use timestrata_table::{
+    Table as TableModel, TableScan, TableView, parse_time, time_array, without_first,
+};
 use timestrata_timelog::Unit;
 
 use super::Table;
@@ -55,7 +57,7 @@ impl Table {
         cell_object(py, Kind::of(data_type)?, array.as_ref(), 0)
     }
 
-    fn rows_of(view: TableView, scan: TableScan) -> PyResult<Rows> {
+    fn rows_of(view: TableView, scan: TableScan, offset: usize) -> PyResult<Rows> {
         let schema = Python::attach(|py| {
             // Wrong columns are told at once.
             let glance = TableScan { ahead: false, ..scan.clone() };
@@ -64,8 +66,8 @@ impl Table {
         Ok(Rows::telling(schema, move |left_out| {
             let rows = view.scan(&scan)?;
             Ok(match scan.skip_damaged {
-                true => Box::new(Telling::new(rows, left_out)) as Batches,
-                false => Box::new(rows),
+                true => Box::new(without_first(Telling::new(rows, left_out), offset)) as Batches,
+                false => Box::new(without_first(rows, offset)),
             })
         }))
     }
@@ -99,6 +101,10 @@ impl Table {
     /// params : list or dict, optional
     ///     Values for placeholders in the condition.
     /// limit : int, optional
+    /// offset : int, optional
+    ///     How many of the first rows are left out. They are read all the same: where pages go deep, a ``start`` where
+    ///     the last one ended is sooner. Each call sees the table as it is then; to page through one moment, take
+    ///     rows from one answer, by ``itertools.batched`` say.
     /// reverse : bool, optional
     ///     Newest first.
     /// skip_damaged : bool, optional
@@ -118,7 +124,7 @@ impl Table {
     /// >>> rooms.scan(where="celsius < $1", params=[21], columns=["celsius"]).to_pylist()
     /// [{'celsius': 20.0}]
     #[pyo3(signature = (start=None, end=None, *, columns=None, r#where=None, params=None,
-                        limit=None, reverse=false, skip_damaged=false))]
+                        limit=None, offset=0, reverse=false, skip_damaged=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn scan(
         &self,
@@ -129,6 +135,7 @@ impl Table {
         r#where: Option<&str>,
         params: Option<&Bound<'_, PyAny>>,
         limit: Option<usize>,
+        offset: usize,
         reverse: bool,
         skip_damaged: bool,
     ) -> PyResult<Rows> {
@@ -141,14 +148,15 @@ impl Table {
         let scan = TableScan { range, columns, limit, reverse, ahead: true, skip_damaged };
         #[cfg(feature = "sql")]
         if let Some(condition) = r#where {
-            return self.select(py, &view, scan, condition, params);
+            return self.select(py, &view, scan, offset, (condition, params));
         }
         #[cfg(not(feature = "sql"))]
         if r#where.is_some() || params.is_some() {
             return Err(invalid("this build has no SQL"));
         }
         let _ = params;
-        Self::rows_of(view, scan)
+        let limit = limit.map(|limit| limit.saturating_add(offset));
+        Self::rows_of(view, TableScan { limit, ..scan }, offset)
     }
 
     /// The first ``n`` rows.
@@ -164,7 +172,7 @@ impl Table {
     #[pyo3(signature = (n=5))]
     fn head(&self, py: Python<'_>, n: usize) -> PyResult<Rows> {
         let scan = TableScan { limit: Some(n), ..TableScan::default() };
-        Self::rows_of(self.view(py)?, scan)
+        Self::rows_of(self.view(py)?, scan, 0)
     }
 
     /// The last ``n`` rows, oldest first.
@@ -366,7 +374,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let rows = Self::rows_of(self.view(py)?, TableScan::default())?;
+        let rows = Self::rows_of(self.view(py)?, TableScan::default(), 0)?;
         rows.__arrow_c_stream__(py, requested_schema)
     }
 }

@@ -100,7 +100,7 @@ impl Table {
                     table: self.wanted.clone(),
                     write: options,
                     commits: Commits::One,
-                    widened: Vec::new(),
+                    ..IngestOptions::default()
                 };
                 let store = self.handle.store()?;
                 let mut all = first.into_iter().map(Ok).chain(&mut incoming);

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
+use timestrata_engine::{Result, StreamStats};
+use timestrata_timelog::Timelog as TimelogModel;
 
 use super::memory::MemoryLog;
 use super::options::Upkeep;
@@ -77,6 +79,10 @@ impl Timelog {
 
     /// Figures, in nested dicts. Published rows are in segments; `min_ts` and `max_ts` are
     /// those of all rows, of range deletes' rows too until they are compacted.
+    ///
+    /// Where a store keeps the log, memtables and segments are those of its stream, late rows such as its
+    /// memtable sorts apart, and counts of flushes and compactions those of the whole store since it was opened.
+    /// What has no counterpart there is 0.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let figures = match &mut *self.state.lock() {
             State::Memory(log) => figures_of(log),
@@ -92,8 +98,13 @@ impl Timelog {
                 stored.ask(py, |log| Ok((log.len()?, log.min_time()?, log.max_time()?)))?;
             let (min, max) = min.zip(max).unzip();
             let own = [("records_estimate", Some(rows as i64)), ("min_ts", min), ("max_ts", max)];
-            let storage = stats.as_any().get_item("storage")?;
-            storage.call_method1("update", (own.into_py_dict(py)?,))?;
+            let update = |group: &str, figures: Bound<'py, PyDict>| {
+                stats.as_any().get_item(group)?.call_method1("update", (figures,))
+            };
+            update("storage", own.into_py_dict(py)?)?;
+            for (group, figures) in figures_of_store(stored.ask(py, figures_stored)?) {
+                update(group, figures.into_py_dict(py)?)?;
+            }
         }
         stats.as_any().get_item("adaptive")?.set_item("ewma_density", 0.0)?;
         let config = PyDict::new(py);
@@ -106,6 +117,39 @@ impl Timelog {
         stats.set_item("config", config)?;
         Ok(stats)
     }
+}
+
+/// What the store tells of a log's stream, and of itself.
+fn figures_stored(log: &TimelogModel) -> Result<(StreamStats, u64, u64)> {
+    let stats = log.store().stats();
+    let of_stream = stats.streams.into_iter().find(|stream| stream.name == log.name());
+    Ok((of_stream.unwrap_or_default(), stats.flushes, stats.compactions))
+}
+
+/// The same under the names that logs in memory have for it.
+fn figures_of_store(
+    (stream, flushes, compactions): (StreamStats, u64, u64),
+) -> [(&'static str, Vec<(&'static str, u64)>); 3] {
+    let active = stream.memtable_rows.saturating_sub(stream.sealed_rows);
+    [
+        (
+            "storage",
+            vec![
+                ("segments_l0", stream.level0_runs),
+                ("segments_l1", stream.runs.saturating_sub(stream.level0_runs)),
+                ("tombstone_count", stream.tombstones),
+            ],
+        ),
+        (
+            "memtable",
+            vec![
+                ("active_records", active.saturating_sub(stream.late_rows)),
+                ("ooo_records", stream.late_rows),
+                ("sealed_runs", stream.sealed_memtables),
+            ],
+        ),
+        ("operational", vec![("flushes_total", flushes), ("compactions_total", compactions)]),
+    ]
 }
 
 /// Figures by name.

@@ -148,7 +148,7 @@ impl Engine {
         flush_due: bool,
     ) -> Result<()> {
         if durability == Durability::Synced {
-            self.sync_through(seq)?;
+            self.sync_commit(seq)?;
         }
         if flush_due {
             if self.is_manual() {
@@ -269,12 +269,13 @@ impl Engine {
         )
     }
 
-    /// Seals a memtable that has reached its bound: of bytes, or of range deletes, which a reader
+    /// Seals a memtable that has reached its bound: of bytes, of rows, or of range deletes, which a reader
     /// of what is older has to look through and which a flush makes fewer.
     pub(crate) fn seal_if_full(&self, core: &mut StoreState, slot: Slot) -> bool {
         let active = &core.streams[slot].active;
         let is_full = active.bytes() as u64 >= self.settings.memtable_bytes_max
-            || active.tombstones() >= TOMBSTONES_MAX;
+            || active.tombstones() >= TOMBSTONES_MAX
+            || self.settings.memtable_rows_max.is_some_and(|rows| active.rows() >= rows);
         is_full && core.seal(slot)
     }
 

@@ -270,6 +270,11 @@ impl Memtable {
         built + self.in_order.rows() + self.late.rows()
     }
 
+    /// Those of its rows that came late and are sorted apart.
+    pub(crate) fn late(&self) -> usize {
+        self.late.rows() + self.builders.as_ref().map_or(0, |builders| builders.late.rows())
+    }
+
     /// Memory held, in bytes; what only open views still hold is not counted.
     pub(crate) fn bytes(&self) -> usize {
         let built = self.builders.as_ref().map_or(0, |b| b.in_order.bytes() + b.late.bytes());

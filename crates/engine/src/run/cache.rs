@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{Array, ArrayRef};
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -107,6 +108,40 @@ impl Weighter<BlockColumn, Kept> for Bytes {
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     kept: Cache<BlockColumn, Kept, Bytes>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// Figures of a store's cache of decoded blocks, since it was opened.
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings { cache_bytes_max: 1 << 20, ..Settings::default() })?;
+/// let cache = store.stats().cache;
+/// assert_eq!((cache.hits, cache.misses, cache.bytes_max), (0, 0, 1 << 20));
+/// assert_eq!(cache.hit_rate(), None);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheStats {
+    /// Questions for a column of a block, or for what is known of its pages, that the cache answered.
+    pub hits: u64,
+    /// Those that it did not. One read of a column may ask for several forms of it.
+    pub misses: u64,
+    /// Bytes that it holds now.
+    pub bytes: u64,
+    /// How many it may hold.
+    pub bytes_max: u64,
+}
+
+impl CacheStats {
+    /// The share of questions that were answered; `None` where there were none.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let all = self.hits + self.misses;
+        (all > 0).then(|| self.hits as f64 / all as f64)
+    }
 }
 
 impl BlockCache {
@@ -124,7 +159,7 @@ impl BlockCache {
             DefaultHashBuilder::default(),
             DefaultLifecycle::default(),
         );
-        Self { kept }
+        Self { kept, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
     /// How many bytes it may hold.
@@ -138,13 +173,31 @@ impl BlockCache {
         self.kept.weight()
     }
 
+    /// Figures now.
+    pub(crate) fn stats(&self) -> CacheStats {
+        CacheStats {
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            bytes: self.kept.weight(),
+            bytes_max: self.bytes_max(),
+        }
+    }
+
+    /// What is kept at a place, and counts whether anything is.
+    fn look_up(&self, place: &BlockColumn) -> Option<Kept> {
+        let kept = self.kept.get(place);
+        let counter = if kept.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        kept
+    }
+
     /// Forgets all of a run, once its file is gone.
     pub(crate) fn forget(&self, run: RunId) {
         self.kept.retain(|place, _| place.run != run);
     }
 
     pub(super) fn get(&self, rows: KeptRows, column: usize, form: Form) -> Option<ArrayRef> {
-        match self.kept.get(&rows.place(column, form)?)? {
+        match self.look_up(&rows.place(column, form)?)? {
             Kept::Column(column) => Some(column),
             Kept::Known { .. } => None,
         }
@@ -163,7 +216,7 @@ impl BlockCache {
         column: usize,
         form: Form,
     ) -> Option<Arc<T>> {
-        match self.kept.get(&rows.place(column, form)?)? {
+        match self.look_up(&rows.place(column, form)?)? {
             Kept::Known { known, .. } => known.downcast().ok(),
             Kept::Column(_) => None,
         }
@@ -206,6 +259,20 @@ mod tests {
         assert_eq!(cache.known(block, 0, Form::Pages), Some(Arc::new("known")));
         assert_eq!(cache.known::<&str>(block, 0, Form::Bounds), None);
         assert!(cache.get(block, 0, Form::Stored).is_none());
+    }
+
+    #[test]
+    fn what_the_cache_is_asked_for_is_counted() {
+        let cache = BlockCache::new(1 << 20);
+        let block = KeptRows::all(RunId(1), 0);
+        assert!(cache.get(block, 0, Form::Stored).is_none());
+        cache.insert(block, 0, Form::Stored, Arc::new(Int64Array::from(vec![1; 1024])));
+        assert!(cache.get(block, 0, Form::Stored).is_some());
+        assert!(cache.get(block, 0, Form::Stored).is_some());
+        let stats = cache.stats();
+        assert_eq!((stats.hits, stats.misses), (2, 1));
+        assert!(stats.bytes >= 8 * 1024 && stats.bytes_max >= 1 << 20, "{stats:?}");
+        assert_eq!(stats.hit_rate(), Some(2.0 / 3.0));
     }
 
     #[test]

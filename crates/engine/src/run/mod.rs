@@ -38,6 +38,7 @@ mod writer;
 mod tests;
 
 pub(crate) use cache::BlockCache;
+pub use cache::CacheStats;
 pub(crate) use checked::has_whole_tail;
 pub(crate) use decimals::{DecimalColumn, decimal_columns};
 pub(crate) use layout::{check_column_types, children};

@@ -35,6 +35,27 @@ pub fn duration_of_text(text: &str) -> Option<Duration> {
     scaled(text, "", &DURATION_UNITS).map(Duration::from_nanos)
 }
 
+/// Bytes in the largest unit in which they are whole.
+pub(super) fn shown_size(bytes: u64) -> String {
+    let binary = SIZE_UNITS.iter().filter(|(_, scale)| scale.is_power_of_two());
+    largest_whole(bytes, binary).unwrap_or_else(|| "0".to_owned())
+}
+
+/// A duration in the largest unit in which it is whole.
+pub(super) fn shown_duration(duration: Duration) -> String {
+    let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    largest_whole(nanoseconds, DURATION_UNITS.iter()).unwrap_or_else(|| "0s".to_owned())
+}
+
+/// A number in the largest of some units, from the least on, in which it is whole; nothing is in none.
+fn largest_whole<'a>(
+    value: u64,
+    units: impl Iterator<Item = &'a (&'static str, u64)>,
+) -> Option<String> {
+    let whole = units.filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale)).last();
+    whole.map(|(unit, scale)| format!("{}{unit}", value / scale))
+}
+
 /// A number with a unit, exactly: whole numbers, or decimals that come out whole.
 fn scaled(text: &str, unit_default: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
@@ -69,6 +90,19 @@ mod tests {
         for wrong in ["", "MiB", "-1", "1.0000001KiB", "1XB", "99999999TiB", "0x10"] {
             assert_eq!(size_of_text(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn values_are_shown_in_the_largest_unit_in_which_they_are_whole() {
+        for (bytes, expected) in
+            [(64 << 20, "64MiB"), (1 << 30, "1GiB"), (1_000, "1000B"), (0, "0")]
+        {
+            assert_eq!(shown_size(bytes), expected);
+        }
+        for (ms, expected) in [(1_000, "1s"), (1_500, "1500ms"), (7 * 86_400_000, "7d")] {
+            assert_eq!(shown_duration(Duration::from_millis(ms)), expected);
+        }
+        assert_eq!(shown_duration(Duration::ZERO), "0s");
     }
 
     #[test]

@@ -159,6 +159,17 @@ impl Engine {
         }
     }
 
+    /// The same for a caller, whom the setting has wait for others to join.
+    pub(crate) fn sync_commit(&self, seq: SeqNo) -> Result<SeqNo> {
+        match &self.wal {
+            None => Ok(seq),
+            Some(wal) => {
+                let delay = self.settings.group_commit_delay;
+                wal.sync_commit(seq, delay).map_err(|error| self.fail(error))
+            }
+        }
+    }
+
     /// Makes the names of new run files durable.
     pub(crate) fn sync_runs_dir(&self) -> Result<()> {
         self.io.disk.sync_dir(&self.folder.dir).map_err(|error| {

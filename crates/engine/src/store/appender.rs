@@ -180,6 +180,7 @@ impl Engine {
         let Some(bytes) = active.growth(cells) else { return false };
         let settings = &self.settings;
         ((active.bytes() + bytes) as u64) < settings.memtable_bytes_max
+            && settings.memtable_rows_max.is_none_or(|rows| active.rows() + 1 < rows)
             && core.memory_bytes + bytes as u64 <= settings.memory_bytes_max
             && self.wal.as_ref().is_none_or(|wal| wal.bytes() < settings.wal_bytes_max)
     }

@@ -6,6 +6,7 @@ use timestrata_format::SeqNo;
 
 use crate::MissingRange;
 use crate::maintenance::CompactionTarget;
+use crate::run::CacheStats;
 use crate::state::{Engine, ScrubStats, StreamState};
 
 /// Figures of one stream.
@@ -37,12 +38,20 @@ pub struct StreamStats {
     pub name: String,
     /// Runs on disk.
     pub runs: u64,
+    /// Of these, such as flushes wrote and no compaction has touched.
+    pub level0_runs: u64,
     /// Rows in runs (before tombstones; delete markers included).
     pub run_rows: u64,
     /// Bytes of run files.
     pub run_bytes: u64,
     /// Rows in memtables.
     pub memtable_rows: u64,
+    /// Of these, such as came late into the memtable that takes writes: below the greatest key it had.
+    pub late_rows: u64,
+    /// Memtables that take no more writes and wait for their flush,
+    pub sealed_memtables: u64,
+    /// and the rows in them.
+    pub sealed_rows: u64,
     /// Bytes in memtables.
     pub memtable_bytes: u64,
     /// Range deletes that rows in memory or in runs must still heed. Of those that hide the same keys
@@ -103,6 +112,8 @@ pub struct StoreStats {
     /// What is known to be damaged since the store was opened, by whoever met it: rows that can't be read.
     /// Compaction leaves such a run as it is, and goes on with the others.
     pub damaged: Vec<MissingRange>,
+    /// The cache of decoded blocks.
+    pub cache: CacheStats,
     /// What the scrubber has read.
     pub scrub: ScrubStats,
     /// One entry a stream, by name.
@@ -146,6 +157,7 @@ impl Engine {
             background_error: self.poison.cause(),
             troubles: self.troubles.texts(),
             damaged: self.folder.damage.list(),
+            cache: self.folder.cache.stats(),
             scrub: self.scrub_stats(),
             streams,
         }
@@ -159,9 +171,13 @@ fn stream_stats(state: &StreamState) -> StreamStats {
     StreamStats {
         name: state.stream.name().to_owned(),
         runs: runs.len() as u64,
+        level0_runs: runs.iter().filter(|run| run.meta.level == 0).count() as u64,
         run_rows: runs.iter().map(|run| run.meta.rows).sum(),
         run_bytes: runs.iter().map(|run| run.meta.file_bytes).sum(),
         memtable_rows: (state.active.rows() + sealed_rows) as u64,
+        late_rows: state.active.late() as u64,
+        sealed_memtables: state.sealed.len() as u64,
+        sealed_rows: sealed_rows as u64,
         memtable_bytes: state.memory_bytes(),
         tombstones: state.tombstones(),
         ..StreamStats::default()

@@ -63,7 +63,7 @@ impl Store {
         self.engine().check_writable()?;
         let last_seq = self.engine().core.lock().last_seq;
         match durability {
-            Durability::Synced => self.engine().telling(self.engine().sync_through(last_seq)),
+            Durability::Synced => self.engine().telling(self.engine().sync_commit(last_seq)),
             Durability::Buffered | Durability::Written => Ok(last_seq),
         }
     }
@@ -190,6 +190,6 @@ impl Store {
     /// sync. Gives the last commit that does.
     pub fn sync_through(&self, seq: SeqNo) -> Result<SeqNo> {
         self.engine().check_writable()?;
-        self.engine().telling(self.engine().sync_through(seq))
+        self.engine().telling(self.engine().sync_commit(seq))
     }
 }

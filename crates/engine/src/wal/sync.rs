@@ -4,6 +4,8 @@
 //! by then, without a lock that appends need; who asks meanwhile waits, and of those whose
 //! commit came too late for that sync one leads the next.
 
+use std::time::Duration;
+
 use timestrata_format::SeqNo;
 use timestrata_io::sync::{Condvar, Mutex};
 
@@ -32,10 +34,11 @@ impl GroupSync {
     }
 
     /// Waits until `goal` is durable. `lead` syncs all there is and gives how far that is;
-    /// it is called at most once, by one caller at a time.
+    /// it is called at most once, by one caller at a time, which waits for `delay` before.
     pub(super) fn through(
         &self,
         goal: SeqNo,
+        delay: Duration,
         lead: impl FnOnce() -> Result<SeqNo>,
     ) -> Result<SeqNo> {
         let mut state = self.state.lock();
@@ -52,6 +55,10 @@ impl GroupSync {
             self.done.wait(&mut state);
         }
         state.leading = true;
+        if !delay.is_zero() {
+            // Who appends meanwhile needs no lock of this, and finds a leader.
+            self.done.wait_while_for(&mut state, |state| state.failure.is_none(), delay);
+        }
         drop(state);
         let result = lead();
         let mut state = self.state.lock();

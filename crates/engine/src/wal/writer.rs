@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
@@ -309,8 +310,13 @@ impl Wal {
     /// commit with a record that does. One sync serves all who call meanwhile. Not to be
     /// called under the commit lock: appends go on.
     pub(crate) fn sync_through(&self, seq: SeqNo) -> Result<SeqNo> {
+        self.sync_commit(seq, Duration::ZERO)
+    }
+
+    /// The same, where the caller waits so long for others if it is the one who syncs.
+    pub(crate) fn sync_commit(&self, seq: SeqNo, delay: Duration) -> Result<SeqNo> {
         let goal = seq.min(self.appended_seq());
-        self.group.through(goal, || self.sync_all().map_err(|error| self.fail(error)))
+        self.group.through(goal, delay, || self.sync_all().map_err(|error| self.fail(error)))
     }
 
     /// Has the disk begin with what a sync would write, while the caller does something else.

@@ -36,6 +36,7 @@ mod repair;
 mod repair_pins;
 mod scrub;
 mod splitting;
+mod settings;
 #[path = "support/stepped_disk.rs"]
 mod stepped_disk;
 mod support;

@@ -1,17 +1,49 @@
-//! The keys that there are.
+//! The keys that there are: the server's own, and one for each setting of the store.
+
+use std::sync::LazyLock;
+
+use timestrata_engine::{BusyPolicy, Setting, Settings};
+
+/// The section of the store's settings.
+pub(super) const STORE: &str = "store";
 
 /// One of them.
 pub(super) struct Key {
-    pub(super) name: &'static str,
-    pub(super) default: &'static str,
+    pub(super) name: String,
+    pub(super) default: String,
     pub(super) about: &'static str,
 }
 
-const fn key(name: &'static str, default: &'static str, about: &'static str) -> Key {
-    Key { name, default, about }
+/// Name, default and meaning of one of the server's own.
+type Own = (&'static str, &'static str, &'static str);
+
+/// All of them, in order.
+pub(super) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let own = OWN.iter().map(|(name, default, about)| Key {
+        name: (*name).to_owned(),
+        default: (*default).to_owned(),
+        about,
+    });
+    let settings = store_settings();
+    let of_store = Setting::all().iter().map(|setting| Key {
+        name: format!("{STORE}.{}", setting.name()),
+        default: setting.shown(&settings),
+        about: setting.about(),
+    });
+    own.chain(of_store).collect()
+});
+
+/// What a server opens its store with where nobody says anything.
+pub(super) fn store_settings() -> Settings {
+    // A client can wait better than a thread of the server's.
+    Settings { busy_policy: BusyPolicy::Raise, ..Settings::default() }
 }
 
-pub(super) const KEYS: [Key; 27] = [
+const fn key(name: &'static str, default: &'static str, about: &'static str) -> Own {
+    (name, default, about)
+}
+
+const OWN: [Own; 24] = [
     key("server.listen", "127.0.0.1:8080", "Address and port; other machines need a token file"),
     key("server.token_file", "", "File of tokens, one a line; clients send one as a bearer token"),
     key("server.open_to_all", "false", "Answer other machines without a token"),
@@ -55,13 +87,11 @@ pub(super) const KEYS: [Key; 27] = [
         "Where all places are taken, a client that is silent for so long loses its own to a new one",
     ),
     key("sql.may_write", "true", "Whether SQL may insert, delete, create and drop"),
-    key("log.level", "info", "error, warn, info, debug or trace"),
-    key("log.form", "json", "json or text"),
     key(
-        "store.memtable_bytes_max",
-        "64MiB",
-        "Rows of one stream in memory before they are flushed",
+        "log.level",
+        "info",
+        "error, warn, info, debug, trace or off; for one module MODULE=LEVEL, such as \
+         info,timestrata::compaction=debug",
     ),
-    key("store.memory_bytes_max", "256MiB", "Rows in memory together; behind it is back-pressure"),
-    key("store.cache_bytes_max", "128MiB", "Decoded blocks of compacted files"),
+    key("log.form", "json", "json or text"),
 ];

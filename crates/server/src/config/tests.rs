@@ -63,6 +63,7 @@ fn values_that_can_not_be_read_name_key_value_and_origin() {
         ("sql.may_write", "yes", "true or false"),
         ("log.form", "xml", "json or text"),
         ("log.level", "loud", "error, warn"),
+        ("log.level", "info,timestrata_server=loud", "MODULE=LEVEL"),
         ("logs.tcp_listen", "5260", "empty, or an address"),
         ("logs.tcp_log", "", "a log's name"),
         ("logs.tcp_durability", "buffered", "synced or written"),
@@ -94,4 +95,45 @@ fn the_line_protocol_is_off_unless_it_has_an_address() {
     let config = layers.config().unwrap().log_tcp.unwrap();
     assert_eq!((config.listen.port(), config.log.as_str()), (5260, "default"));
     assert_eq!(config.durability, Durability::Written);
+}
+
+#[test]
+fn no_setting_of_a_store_is_missing_in_serve() {
+    for setting in Setting::all() {
+        let key = format!("store.{}", setting.name());
+        let (default, ..) = (KEYS.iter().find(|known| known.name == key))
+            .map(|known| (known.default.clone(), known.about))
+            .unwrap();
+        assert_eq!(default, setting.shown(&store_settings()), "{key}");
+        let other = match default.as_str() {
+            "background" => "manual",
+            "raise" => "flush",
+            _ if setting.expected().contains("duration") => "77m",
+            _ => "77000000",
+        };
+        // By the environment, which has a name for each key.
+        let variable = format!("TIMESTRATA_STORE_{}", setting.name().to_ascii_uppercase());
+        let mut layers = Layers::default();
+        layers.flag("--set", "store.memory_bytes_max", "1GiB").unwrap();
+        layers.environment(variables(&[(&variable, other)])).unwrap();
+        let settings = layers.config().unwrap().settings;
+        let mut expected = Settings { memory_bytes_max: 1 << 30, ..store_settings() };
+        setting.set(&mut expected, other).unwrap();
+        assert_eq!(settings, expected, "{key}");
+    }
+}
+
+#[test]
+fn settings_of_the_store_that_can_not_work_together_are_told_before_it_is_opened() {
+    let mut layers = Layers::default();
+    layers.flag("--set", "store.memtable_bytes_max", "1GiB").unwrap();
+    let error = layers.config().unwrap_err().to_string();
+    assert!(error.contains("memory_bytes_max must be at least memtable_bytes_max"), "{error}");
+    layers.flag("--set", "store.memory_bytes_max", "2GiB").unwrap();
+    layers.flag("--set", "store.level0_runs_max", "0").unwrap();
+    let error = layers.config().unwrap_err().to_string();
+    assert!(
+        error.contains("store.level0_runs_max = \"0\"") && error.contains("flag --set"),
+        "{error}"
+    );
 }

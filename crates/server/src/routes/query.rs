@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use timestrata_engine::{KeyRange, LeadKey, RunningQuery};
 use timestrata_sql::Selection;
-use timestrata_table::{TableScan, TableView, parse_time};
+use timestrata_table::{TableScan, TableView, parse_time, without_first};
 use tokio::runtime::Handle;
 
 use crate::answer::{self, AnswerForm, AnswerRows};
@@ -122,30 +122,11 @@ pub(super) async fn query(
         let scan = TableScan { range, columns, limit, reverse, ..TableScan::default() };
         let scan = view.scan(&scan)?;
         let schema = scan.schema();
-        let batches = Box::new(behind(scan, asked.offset));
+        let batches = Box::new(without_first(scan, asked.offset));
         let rows = AnswerRows { schema, batches, query: Some(asker) };
         answer::of_rows(&state, form, rows)
     };
     if is_short { work() } else { run_query(&Handle::current(), &query, work).await }
-}
-
-/// Batches without the first `offset` rows.
-fn behind(
-    batches: impl Iterator<Item = timestrata_engine::Result<arrow_array::RecordBatch>>,
-    mut offset: usize,
-) -> impl Iterator<Item = timestrata_engine::Result<arrow_array::RecordBatch>> {
-    batches.filter_map(move |batch| match batch {
-        Ok(batch) if offset >= batch.num_rows() => {
-            offset -= batch.num_rows();
-            None
-        }
-        Ok(batch) => {
-            let rest = batch.slice(offset, batch.num_rows() - offset);
-            offset = 0;
-            Some(Ok(rest))
-        }
-        error => Some(error),
-    })
 }
 
 /// The rows that a condition picks, or in another order than that of time.

@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use timestrata_engine::{Settings, Store};
 
 use crate::harness::{Harness, TRADES};
 
@@ -105,4 +106,31 @@ fn metrics_tell_requests_by_route_and_no_names() {
     assert!(text.contains(line), "{text}");
     assert!(text.contains("timestrata_rows_ingested_total 3"), "{text}");
     assert!(!text.contains("secret"), "{text}");
+}
+
+/// The value of a metric without labels.
+fn metric(server: &Harness, name: &str) -> u64 {
+    let text = server.get("/metrics").text().to_owned();
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} in {text}"))
+}
+
+#[test]
+fn metrics_tell_how_often_the_cache_answers() {
+    let store = Store::memory(Settings { cache_bytes_max: 1 << 20, ..Settings::default() });
+    let store = store.unwrap();
+    let server = Harness::on(store.clone(), &[], None);
+    server.csv("t", TRADES).data();
+    assert_eq!(metric(&server, "timestrata_cache_bytes_max"), 1 << 20);
+    assert_eq!(metric(&server, "timestrata_cache_hits_total"), 0);
+    store.compact(None).unwrap();
+    server.get("/tables/t/query").data();
+    let (hits, misses) = (
+        metric(&server, "timestrata_cache_hits_total"),
+        metric(&server, "timestrata_cache_misses_total"),
+    );
+    assert!(misses > 0 && metric(&server, "timestrata_cache_bytes") > 0);
+    server.get("/tables/t/query").data();
+    assert!(metric(&server, "timestrata_cache_hits_total") > hits);
+    assert_eq!(metric(&server, "timestrata_cache_misses_total"), misses);
 }

@@ -119,9 +119,13 @@ fn read(
 fn together<'a>(all: impl Iterator<Item = &'a StreamStats>) -> StreamStats {
     all.fold(StreamStats::default(), |mut sum, stats| {
         sum.runs += stats.runs;
+        sum.level0_runs += stats.level0_runs;
         sum.run_rows += stats.run_rows;
         sum.run_bytes += stats.run_bytes;
         sum.memtable_rows += stats.memtable_rows;
+        sum.late_rows += stats.late_rows;
+        sum.sealed_memtables += stats.sealed_memtables;
+        sum.sealed_rows += stats.sealed_rows;
         sum.memtable_bytes += stats.memtable_bytes;
         sum.tombstones += stats.tombstones;
         sum.compaction_debt_bytes += stats.compaction_debt_bytes;
