@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDict, PyString};
 use timestrata_engine::{
-    BusyPolicy, Durability, Maintenance, Setting, SettingForm, Settings,
+    BusyPolicy, Durability, Maintenance, RunCompression, Setting, SettingForm, Settings,
     duration_of_text, size_of_text,
 };
 
@@ -60,6 +60,14 @@ pub(crate) fn durability(name: &str) -> PyResult<Durability> {
             ("synced", Durability::Synced),
         ],
     )
+}
+
+/// How files are packed, by its name.
+///
+/// # Errors
+/// `InvalidArgumentError` for another one.
+pub(crate) fn compression(name: Option<&str>) -> PyResult<Option<RunCompression>> {
+    name.map(str::parse).transpose().map_err(to_python)
 }
 
 /// Of a few named values, the one asked for.

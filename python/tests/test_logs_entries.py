@@ -310,6 +310,7 @@ def test_a_log_is_opened_as_it_was_made(store: Store) -> None:
         "columns": [],
         "retention_age": 60.0,
         "retention_bytes": None,
+        "compression": "zstd",
     }
     assert store.logs("app").message_bytes_max == 2_000
     assert store.logs("app", retention_bytes=10**9, create=False).describe()["retention_age"] == 60.0

@@ -417,3 +417,60 @@ def test_columns_widen_for_files_where_that_is_asked_for(store: timestrata.Store
         with (tmp_path / f"half.{form}").open("rb") as file:
             table.ingest(file, form, on_mismatch="widen")
         assert table.count() == 3
+
+
+def test_compression_is_chosen_by_table_and_changes_what_files_take(tmp_path: Path) -> None:
+    rows = {
+        "time": list(range(20_000)),
+        "text": [f"order {n * 7} of customer {n % 97} arrived" for n in range(20_000)],
+    }
+    taken = {}
+    with timestrata.open(tmp_path / "store") as store:
+        for compression in (None, "zstd:19", "lz4", "none"):
+            table = store.table(f"t {compression}", time="time", compression=compression)
+            table.append(rows)
+            table.compact()
+            assert table.compression == (compression or "zstd")
+            assert table.scan().to_arrow().to_pydict()["text"] == rows["text"]
+            taken[compression] = store.stats()["streams"][f"t {compression}"]["run_bytes"]
+        assert taken["zstd:19"] < taken[None] < taken["lz4"] < taken["none"]
+        # Files that are there stay; what is written from now on is packed.
+        table = store.table("t none", compression="lz4")
+        assert table.compression == "lz4"
+        assert store.table("t none").compression == "lz4"
+        table.append(rows)
+        table.compact()
+        assert store.stats()["streams"]["t none"]["run_bytes"] < taken["none"]
+        for wrong in ("gzip", "zstd:0", "zstd:99", ""):
+            with pytest.raises(timestrata.InvalidArgumentError, match="zstd:LEVEL"):
+                store.table("new", compression=wrong)
+        log = store.logs("app", compression="lz4")
+        assert log.describe()["compression"] == "lz4"
+        assert store.logs("app", compression="zstd:9").describe()["compression"] == "zstd:9"
+        assert store.logs("app").describe()["compression"] == "zstd:9"
+    with timestrata.open(tmp_path / "store") as store:
+        assert store.table("t lz4").compression == "lz4"
+        assert store.table("t lz4").count() == 20_000
+
+
+def test_pages_of_a_scan_follow_each_other(store: timestrata.Store) -> None:
+    table = store.table("t")
+    table.append({"time": list(range(100)), "n": list(range(100))})
+    table.compact()
+    table.append({"time": list(range(100, 150)), "n": list(range(100, 150))})
+    for options in ({}, {"reverse": True}, {"where": "n >= 0"}):
+        everything = table.scan(columns=["n"], **options).to_pylist()
+        pages = [
+            table.scan(columns=["n"], limit=20, offset=offset, **options).to_pylist()
+            for offset in range(0, 180, 20)
+        ]
+        assert [len(page) for page in pages] == [20] * 7 + [10, 0]
+        assert sum(pages, []) == everything
+    assert len(table.scan(offset=149).to_pylist()) == 1
+    with pytest.raises(OverflowError):
+        table.scan(offset=-1)
+    # One answer is of one moment, however long its pages are taken from it.
+    rows = iter(table.scan())
+    first = [next(rows)["n"] for _ in range(10)]
+    table.delete()
+    assert first + [row["n"] for row in rows] == list(range(150))

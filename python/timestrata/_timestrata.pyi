@@ -182,6 +182,7 @@ class Store:
         tags: str | Sequence[str] | None = None,
         schema: Mapping[str, Any] | SupportsArrowSchema | None = None,
         ids: bool = False,
+        compression: str | None = None,
     ) -> Table: ...
     def tables(self) -> list[str]: ...
     def topic(
@@ -195,6 +196,7 @@ class Store:
         retention_bytes: int | None = None,
         retention_records: int | None = None,
         compact: bool | None = None,
+        compression: str | None = None,
         create: bool = True,
     ) -> Topic: ...
     def topics(self) -> list[str]: ...
@@ -210,6 +212,7 @@ class Store:
         columns_max: int | None = None,
         retention_age: float | None = None,
         retention_bytes: int | None = None,
+        compression: str | None = None,
         labels: Mapping[str, str] | None = None,
         create: bool = True,
     ) -> Logs: ...
@@ -282,6 +285,8 @@ class Table:
     def key(self) -> list[str]: ...
     @property
     def tags(self) -> list[str]: ...
+    @property
+    def compression(self) -> str: ...
     def append(
         self,
         rows: Rowlike,
@@ -309,12 +314,12 @@ class Table:
         where: str | None = None,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
         limit: int | None = None,
+        offset: int = 0,
         reverse: bool = False,
         skip_damaged: bool = False,
     ) -> Rows: ...
     def delete(
         self,
-        offset: int = 0,
         start: TableTime | None = None,
         end: TableTime | None = None,
         *,

@@ -67,8 +67,8 @@ pub use store::{
     Access, BulkCommit, GroupAppender, RowAppender, RowChange, Store, StoreStats, StreamStats,
 };
 pub use stream::{
-    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, LeadKind, SERIES_PROPERTY, Stream, StreamSpec,
-    WORDS_PROPERTY, widens,
+    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, COMPRESSION_PROPERTY, LeadKind, RunCompression,
+    SERIES_PROPERTY, Stream, StreamSpec, WORDS_PROPERTY, widens,
 };
 pub use timestrata_format::manifest::{Merge, Retention};
 pub use timestrata_format::{

@@ -1,5 +1,6 @@
 //! Streams: a name, an Arrow schema, a sort key and a merge rule.
 
+mod compression;
 mod definition;
 mod widening;
 
@@ -11,6 +12,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_format::manifest::{Merge, Retention};
 use timestrata_format::{KeyRange, LeadKey, RunFormat, StreamId};
 
+pub use self::compression::{COMPRESSION_PROPERTY, RunCompression};
 pub(crate) use self::definition::{from_definition, open_definition, to_definition};
 pub use self::widening::widens;
 use crate::{Error, ErrorKind, Result};
@@ -93,7 +95,8 @@ pub struct StreamSpec {
     /// What may be thrown away by itself.
     pub retention: Retention,
     /// Words of the model on top, kept with the stream. These are the engine's own:
-    /// [`BLOCK_ROWS_PROPERTY`], [`COLD_BLOCK_ROWS_PROPERTY`], [`WORDS_PROPERTY`].
+    /// [`BLOCK_ROWS_PROPERTY`], [`COLD_BLOCK_ROWS_PROPERTY`], [`COMPRESSION_PROPERTY`], [`SERIES_PROPERTY`],
+    /// [`WORDS_PROPERTY`].
     pub properties: Vec<(String, String)>,
 }
 
@@ -201,6 +204,7 @@ pub struct Stream {
     block_rows: Option<usize>,
     cold_block_rows: Option<usize>,
     series_columns: Vec<usize>,
+    compression: RunCompression,
     schema_version: u16,
 }
 
@@ -249,6 +253,11 @@ impl Stream {
         let block_rows = number(&spec, BLOCK_ROWS_PROPERTY, 1)?;
         let cold_block_rows = number(&spec, COLD_BLOCK_ROWS_PROPERTY, 1)?;
         let schema_version = number(&spec, SCHEMA_VERSION_PROPERTY, 0)?.unwrap_or(0);
+        let compression = spec.properties.iter().find(|(key, _)| key == COMPRESSION_PROPERTY);
+        let compression = compression.map(|(_, text)| text.parse()).transpose();
+        let compression = compression
+            .map_err(|why: Error| spec.error(ErrorKind::InvalidArgument, why.message()))?
+            .unwrap_or_default();
         let has_series = spec.merge == Merge::Keep && lead == LeadKind::Time;
         let named = spec.properties.iter().filter(|(key, _)| has_series && key == SERIES_PROPERTY);
         // A name without a column is no reason to refuse a stream: it only says how rows best lie.
@@ -263,6 +272,7 @@ impl Stream {
             block_rows,
             cold_block_rows,
             series_columns,
+            compression,
             schema_version,
         })
     }
@@ -345,6 +355,11 @@ impl Stream {
         was.sort_unstable();
         let types = was.iter().filter_map(|text| text.split_once(' ')?.1.parse::<DataType>().ok());
         types.skip_while(|data_type| data_type != from).skip(1).collect()
+    }
+
+    /// How its compacted Parquet runs are packed.
+    pub fn compression(&self) -> RunCompression {
+        self.compression
     }
 
     /// Rows of a record batch of its hot runs, where it has a number of its own.

@@ -74,13 +74,20 @@ impl Logs {
         }
         let stream = store.expect_stream(name)?;
         let found = LogsOptions::of(&stream)?;
-        let asked = LogsOptions { retention: found.retention, ..options.clone() };
+        let (retention, compression) = (found.retention, found.compression);
+        let asked = LogsOptions { retention, compression, ..options.clone() };
         name::expect_same("log", name, &found, &asked)?;
         name::acknowledge_existing(store)?;
         if let Some(retention) = options.retention
             && Some(retention) != found.retention
         {
             store.set_retention(stream.id(), retention)?;
+        }
+        if let Some(compression) =
+            options.compression.filter(|wanted| *wanted != stream.compression())
+        {
+            let properties = stream.spec().properties.clone();
+            store.alter_stream_properties(stream.id(), compression.in_properties(properties))?;
         }
         Self::of_stream(store, store.expect_stream(name)?)
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{
-    COLD_BLOCK_ROWS_PROPERTY, Error, ErrorKind, Merge, Result, Retention, RunFormat, Stream,
-    StreamSpec, WORDS_PROPERTY,
+    COLD_BLOCK_ROWS_PROPERTY, Error, ErrorKind, Merge, Result, Retention, RunCompression,
+    RunFormat, Stream, StreamSpec, WORDS_PROPERTY,
 };
 use timestrata_values::name::{MODEL_PROPERTY, expect_model};
 
@@ -58,11 +58,19 @@ pub struct LogsOptions {
     /// What may be thrown away by itself, by age and by bytes. `None`, the default: nothing in a new log,
     /// no change to one that exists. `Some` also changes a log that exists.
     pub retention: Option<Retention>,
+    /// How compacted entries are packed. `None`, the default: by ZSTD 6 in a new log, no change to one that
+    /// exists. `Some` also changes a log that exists, for runs that are written from then on.
+    pub compression: Option<RunCompression>,
 }
 
 impl Default for LogsOptions {
     fn default() -> Self {
-        Self { message_bytes_max: MESSAGE_BYTES_MAX, columns_max: COLUMNS_DEFAULT, retention: None }
+        Self {
+            message_bytes_max: MESSAGE_BYTES_MAX,
+            columns_max: COLUMNS_DEFAULT,
+            retention: None,
+            compression: None,
+        }
     }
 }
 
@@ -92,13 +100,13 @@ impl LogsOptions {
             merge: Merge::Keep,
             run_format: RunFormat::Cold,
             retention: self.retention.unwrap_or_default(),
-            properties: vec![
+            properties: self.compression.unwrap_or_default().in_properties(vec![
                 property(MODEL_PROPERTY, MODEL.to_owned()),
                 property(MESSAGE_BYTES_PROPERTY, message_bytes_max.to_string()),
                 property(COLUMNS_PROPERTY, columns_max.to_string()),
                 property(COLD_BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS.to_owned()),
                 property(WORDS_PROPERTY, OWN_NAMES[FIELDS].to_owned()),
-            ],
+            ]),
             ..StreamSpec::new(name, schema())
         })
     }
@@ -126,7 +134,12 @@ impl LogsOptions {
         if !has_own || stream.key_columns() != [TIMESTAMP] || stream.spec().merge != Merge::Keep {
             return refuse("columns");
         }
-        Ok(Self { message_bytes_max, columns_max, retention: Some(stream.spec().retention) })
+        Ok(Self {
+            message_bytes_max,
+            columns_max,
+            retention: Some(stream.spec().retention),
+            compression: Some(stream.compression()),
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use timestrata_engine::{
-    ErrorKind, KeyRange, Result, Retention, RowAppender, Store, Stream, StreamId,
+    ErrorKind, KeyRange, Result, Retention, RowAppender, RunCompression, Store, Stream, StreamId,
 };
 use timestrata_io::sync::{Mutex, RwLock};
 use timestrata_values::name;
@@ -128,7 +128,8 @@ impl Table {
         Self::create(store, name, &columns, options)
     }
 
-    /// Opens a table that exists with the same time column, key and tags as far as they are said.
+    /// Opens a table that exists with the same time column, key and tags as far as they are said. Compression
+    /// that is said and another is changed.
     ///
     /// # Errors
     /// As [`open`](Self::open), and `AlreadyExists` if it exists with others.
@@ -136,6 +137,7 @@ impl Table {
         let table = Self::open(store, name)?;
         let layout = table.layout()?;
         layout.definition.check_wanted(&layout.stream, wanted)?;
+        table.pack_as(wanted)?;
         Ok(table)
     }
 
@@ -149,7 +151,18 @@ impl Table {
         {
             store.set_retention(table.id(), retention)?;
         }
+        table.pack_as(wanted)?;
         Ok(table)
+    }
+
+    /// Changes the compression of a table that exists, if another is asked for.
+    fn pack_as(&self, wanted: &TableOptions) -> Result<()> {
+        match wanted.compression {
+            Some(compression) if compression != self.compression()? => {
+                self.set_compression(compression)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
@@ -237,6 +250,25 @@ impl Table {
     /// Changes what may be thrown away by itself, durably.
     pub fn set_retention(&self, retention: Retention) -> Result<()> {
         self.shared.store.set_retention(self.shared.id, retention)
+    }
+
+    /// How its compacted runs are packed.
+    ///
+    /// # Errors
+    /// `NotFound` if the table has been dropped.
+    pub fn compression(&self) -> Result<RunCompression> {
+        Ok(self.layout()?.stream.compression())
+    }
+
+    /// Changes how compacted runs are packed that are written from now on, durably.
+    ///
+    /// # Errors
+    /// `NotFound` if the table has been dropped.
+    pub fn set_compression(&self, compression: RunCompression) -> Result<()> {
+        let properties = self.layout()?.stream.spec().properties.clone();
+        let properties = compression.in_properties(properties);
+        self.shared.store.alter_stream_properties(self.shared.id, properties)?;
+        Ok(())
     }
 
     /// Gives the table another name, durably.

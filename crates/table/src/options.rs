@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
-    Error, ErrorKind, Merge, Result, Retention, RunFormat, SERIES_PROPERTY, Store, Stream,
-    StreamSpec,
+    Error, ErrorKind, Merge, Result, Retention, RunCompression, RunFormat, SERIES_PROPERTY, Store,
+    Stream, StreamSpec,
 };
 use timestrata_values::name::{MODEL_PROPERTY, expect_model};
 
@@ -68,6 +68,9 @@ pub struct TableOptions {
     /// What may be thrown away by itself. `None`, the default: nothing in a new table, no change
     /// to one that exists.
     pub retention: Option<Retention>,
+    /// How compacted Parquet runs are packed. `None`, the default: the usual way in a new table, no change to
+    /// one that exists. `Some` also changes a table that exists, for runs that are written from then on.
+    pub compression: Option<RunCompression>,
 }
 
 impl Default for TableOptions {
@@ -79,6 +82,7 @@ impl Default for TableOptions {
             hand_out_ids: false,
             run_format: RunFormat::Cold,
             retention: None,
+            compression: None,
         }
     }
 }
@@ -137,7 +141,7 @@ impl TableOptions {
             merge,
             run_format: self.run_format,
             retention: self.retention.unwrap_or_default(),
-            properties,
+            properties: self.compression.unwrap_or_default().in_properties(properties),
             ..StreamSpec::new(name, Arc::new(schema))
         };
         Ok(Specs { main, index })

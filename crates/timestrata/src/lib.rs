@@ -84,7 +84,7 @@ pub use timestrata_engine::{
     CheckReport, Clock, ColumnSize, Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut,
     Finding, Io, KeyRange, LeadKey, LeadKind, Maintenance, Merge, MissingRange, PinInfo,
     QuarantinedFile, RecoveryReport, RepairOptions, RepairReport, RepairedStream, Result,
-    Retention, Row, RowAppender, RunFormat, Scan, ScanSpec, ScrubStats, SeqNo,
+    Retention, Row, RowAppender, RunCompression, RunFormat, Scan, ScanSpec, ScrubStats, SeqNo,
     Setting, SettingForm, Settings, Share, Snapshot, Store, StoreId, StoreStats, Stream, StreamId,
     StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
 };

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use timestrata_engine::{
-    BLOCK_ROWS_PROPERTY, Error, ErrorKind, Result, RowAppender, Store, Stream, StreamId, StreamSpec,
+    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, Error, ErrorKind, Result, RowAppender,
+    RunFormat, Store, Stream, StreamId, StreamSpec,
 };
 use timestrata_io::sync::{Mutex, RwLock};
 use timestrata_values::name;
@@ -101,7 +102,7 @@ impl Topic {
         }
         // What a crash left of one that was being removed has its records.
         drop_parts(store, name)?;
-        let mut specs = parts(name, 0..options.partitions);
+        let mut specs = parts(name, 0..options.partitions, options);
         specs.push(state::spec(name, options.properties(store.wall_ns())));
         store.create_streams(&specs)?;
         hub.announce();
@@ -241,7 +242,7 @@ impl Topic {
         }
         let wanted = TopicOptions { partitions, ..now };
         wanted.check(self.name())?;
-        self.store.create_streams(&parts(self.name(), now.partitions..partitions))?;
+        self.store.create_streams(&parts(self.name(), now.partitions..partitions, &wanted))?;
         self.set_options(wanted)?;
         hub.announce();
         Ok(())
@@ -299,13 +300,19 @@ pub fn record_streams(topic: &Stream) -> impl Iterator<Item = String> {
 }
 
 /// The streams of partitions.
-fn parts(topic: &str, partitions: Range<u32>) -> Vec<StreamSpec> {
+fn parts(topic: &str, partitions: Range<u32>, options: &TopicOptions) -> Vec<StreamSpec> {
     let mut properties = options::part_properties();
     properties.push((BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
+    let mut run_format = RunFormat::Hot;
+    if let Some(compression) = options.compression {
+        run_format = RunFormat::Cold;
+        properties.push((COLD_BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
+        properties = compression.in_properties(properties);
+    }
     let of_partition = |partition| {
         let records = StreamSpec::new(records_name(topic, partition), record_schema());
         let tiles = tiles::spec(tiles_name(topic, partition));
-        [StreamSpec { properties: properties.clone(), ..records }, tiles]
+        [StreamSpec { properties: properties.clone(), run_format, ..records }, tiles]
     };
     partitions.flat_map(of_partition).collect()
 }

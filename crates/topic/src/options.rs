@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use timestrata_engine::{Error, ErrorKind, Result, Stream};
+use timestrata_engine::{COMPRESSION_PROPERTY, Error, ErrorKind, Result, RunCompression, Stream};
 use timestrata_values::name::MODEL_PROPERTY;
 
 const MODEL: &str = "topic";
@@ -110,6 +110,10 @@ pub struct TopicOptions {
     pub stamp: Stamp,
     /// What may be thrown away.
     pub retention: TopicRetention,
+    /// How compacted records are packed; `None`, the default: they are not, and lie in files that are read without
+    /// decoding. With `Some` they lie in Parquet files: less room where records repeat, and a record that the cache
+    /// lacks costs the decoding of a block of 4,096.
+    pub compression: Option<RunCompression>,
 }
 
 impl Default for TopicOptions {
@@ -119,6 +123,7 @@ impl Default for TopicOptions {
             record_bytes_max: RECORD_BYTES_DEFAULT,
             stamp: Stamp::default(),
             retention: TopicRetention::default(),
+            compression: None,
         }
     }
 }
@@ -194,6 +199,7 @@ impl TopicOptions {
             property(STAMP_PROPERTY, self.stamp.name()),
             property(COMPACT_PROPERTY, compact),
         ];
+        properties.extend(self.compression.map(|packed| property(COMPRESSION_PROPERTY, packed)));
         let limits = [(AGE_PROPERTY, age_ns), (BYTES_PROPERTY, bytes), (RECORDS_PROPERTY, records)];
         properties
             .extend(limits.iter().filter_map(|(name, limit)| Some(property(name, (*limit)?))));
@@ -221,6 +227,7 @@ impl TopicOptions {
                 records: number(stream, RECORDS_PROPERTY)?,
                 compact: stream.property(COMPACT_PROPERTY) == Some("true"),
             },
+            compression: stream.property(COMPRESSION_PROPERTY).map(|_| stream.compression()),
         })
     }
 }

@@ -8,7 +8,7 @@ use super::Logs;
 use super::arguments::add_labels;
 use super::object::WAYS;
 use crate::opened::Opened;
-use crate::settings::span_ns;
+use crate::settings::{compression as compression_named, span_ns};
 use crate::store::Store;
 
 #[pymethods]
@@ -29,6 +29,9 @@ impl Store {
     /// retention_age, retention_bytes : float, int, optional
     ///     Throw away entries that arrived more than so many seconds ago, or the oldest beyond so many
     ///     bytes.
+    /// compression : str, optional
+    ///     How compacted entries are packed: "zstd", which is the default, "zstd:LEVEL" (1 to 22), "lz4" or
+    ///     "none". For a log that exists it tells of files that are written from now on.
     /// labels : mapping of str to str, optional
     ///     What entries have that are written by way of this object, unless they say otherwise: where
     ///     they come from, such as service and host. It is not kept with the log.
@@ -49,7 +52,7 @@ impl Store {
     /// >>> store.logs("app", retention_age=30 * 86_400, labels={"service": "api"})
     /// <Logs "app" labels={"service":"api"}>
     #[pyo3(signature = (name, *, message_bytes_max=None, columns_max=None, retention_age=None,
-                        retention_bytes=None, labels=None, create=true))]
+                        retention_bytes=None, compression=None, labels=None, create=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn logs(
         &self,
@@ -59,10 +62,12 @@ impl Store {
         columns_max: Option<usize>,
         retention_age: Option<f64>,
         retention_bytes: Option<u64>,
+        compression: Option<&str>,
         labels: Option<&Bound<'_, PyAny>>,
         create: bool,
     ) -> PyResult<Logs> {
         let age_ns = span_ns("retention_age", retention_age)?;
+        let compression = compression_named(compression)?;
         let mut own = Labels::default();
         add_labels(&mut own, labels)?;
         // What was not asked for is as it is.
@@ -75,6 +80,7 @@ impl Store {
                     age_ns: age_ns.or(kept.age_ns),
                     bytes: retention_bytes.or(kept.bytes),
                 }),
+                compression: compression.or(found.compression),
             }
         };
         let log = Opened::named(py, &self.handle, name, create, &WAYS, wanted)?;

@@ -150,6 +150,12 @@ impl Table {
         self.detached(py, TableModel::tags)
     }
 
+    /// How its compacted files are packed: "zstd", "zstd:LEVEL", "lz4" or "none".
+    #[getter]
+    fn compression(&self, py: Python<'_>) -> PyResult<String> {
+        self.detached(py, |table| table.compression().map(|compression| compression.to_string()))
+    }
+
     /// Its columns, for other Arrow libraries.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = self.detached(py, TableModel::schema)?;

@@ -7,6 +7,7 @@ use timestrata_table::{Table as TableModel, TableOptions};
 
 use super::Table;
 use crate::lock::Kept;
+use crate::settings::compression as compression_named;
 use crate::store::{Store, names_of};
 use crate::typed::fields_of;
 
@@ -29,6 +30,9 @@ impl Store {
     ///     Its columns, so that it exists at once: a dict from column to type
     ///     (``{"time": "timestamp[us, tz=UTC]", "price": "float64"}``), or any object with
     ///     ``__arrow_c_schema__``.
+    /// compression : str, optional
+    ///     How compacted files are packed where that pays: "zstd", which is the default, "zstd:LEVEL" (1 to 22),
+    ///     "lz4" or "none". For a table that exists it tells of files that are written from now on.
     /// ids : bool, optional
     ///     Tell rows apart by a column "id" of whole numbers from 1, and give rows that come
     ///     without one the next.
@@ -49,7 +53,8 @@ impl Store {
     /// 1
     /// >>> [row["celsius"] for row in rooms.scan()]
     /// [21.5]
-    #[pyo3(signature = (name, *, time=None, key=None, tags=None, schema=None, ids=false))]
+    #[pyo3(signature = (name, *, time=None, key=None, tags=None, schema=None, ids=false,
+                        compression=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn table(
         &self,
@@ -60,12 +65,14 @@ impl Store {
         tags: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         ids: bool,
+        compression: Option<&str>,
     ) -> PyResult<Table> {
         let wanted = TableOptions {
             time,
             key: names_of(key)?,
             tags: names_of(tags)?,
             hand_out_ids: ids,
+            compression: compression_named(compression)?,
             ..TableOptions::default()
         };
         let columns = schema.map(fields_of).transpose()?;

@@ -70,7 +70,8 @@ impl Topic {
     /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let model = self.topic.model()?;
-        let TopicOptions { partitions, record_bytes_max, stamp, retention } = model.options();
+        let TopicOptions { partitions, record_bytes_max, stamp, retention, compression } =
+            model.options();
         let shown = PyDict::new(py);
         shown.set_item("name", model.name())?;
         shown.set_item("created", model.created_ns())?;
@@ -82,6 +83,7 @@ impl Topic {
         shown.set_item("retention_bytes", bytes)?;
         shown.set_item("retention_records", records)?;
         shown.set_item("compact", compact)?;
+        shown.set_item("compression", compression.map(|packed| packed.to_string()))?;
         let list = PyList::empty(py);
         for partition in 0..partitions {
             list.append(self.offsets(py, partition)?)?;

@@ -10,7 +10,7 @@ use super::consumer::ConsumerAsked;
 use super::object::WAYS;
 use super::{Consumer, Topic};
 use crate::opened::Opened;
-use crate::settings::span_ns;
+use crate::settings::{compression as compression_named, span_ns};
 use crate::store::Store;
 
 #[pymethods]
@@ -34,6 +34,9 @@ impl Store {
     ///     so many bytes or records. Proofs of the others stay valid.
     /// compact : bool, optional
     ///     Throw away of each key all but the last record.
+    /// compression : str, optional
+    ///     How compacted records of a new topic are packed: "zstd", "zstd:LEVEL" (1 to 22), "lz4" or "none", in Parquet
+    ///     files. None: they lie in Arrow files, which take more room and are read without decoding.
     /// create : bool, optional
     ///     False: it must exist.
     ///
@@ -50,7 +53,7 @@ impl Store {
     /// <Topic "payments" partitions=2>
     #[pyo3(signature = (name, *, partitions=None, record_bytes_max=None, timestamp=None,
                         retention_age=None, retention_bytes=None, retention_records=None,
-                        compact=None, create=true))]
+                        compact=None, compression=None, create=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn topic(
         &self,
@@ -63,9 +66,11 @@ impl Store {
         retention_bytes: Option<u64>,
         retention_records: Option<u64>,
         compact: Option<bool>,
+        compression: Option<&str>,
         create: bool,
     ) -> PyResult<Topic> {
         let stamp = timestamp.map(stamp_of).transpose()?;
+        let compression = compression_named(compression)?;
         let age_ns = span_ns("retention_age", retention_age)?;
         // What was not asked for is as it is.
         let wanted = |found: TopicOptions| TopicOptions {
@@ -78,6 +83,7 @@ impl Store {
                 records: retention_records.or(found.retention.records),
                 compact: compact.unwrap_or(found.retention.compact),
             },
+            compression: compression.or(found.compression),
         };
         Ok(Topic { topic: Opened::named(py, &self.handle, name, create, &WAYS, wanted)? })
     }

@@ -24,7 +24,7 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use super::block_builder::Block;
 use super::series;
 use super::stored_block::StoredBlock;
-use crate::{LeadKind, Stream};
+use crate::{LeadKind, RunCompression, Stream};
 
 const ZSTD_LEVEL: i32 = 3;
 /// Of streams that are mostly text: a fifth off some logs, which are also decoded sooner, for half again
@@ -89,7 +89,9 @@ pub(super) fn writer_properties(
         // Zone maps and page index, not page headers, are what readers look at.
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_sorting_columns(sorting_columns(stream, &schema, series));
-    let pages = PageRows::of(stream, sample, series, page_rows)?;
+    let pages =
+        Pages { packing: stream.compression(), ..Pages::of(stream, sample, series, page_rows)? };
+    let codec = codec(stream.compression(), level_of(stream))?;
     builder = pages.limiting(builder);
     for (leaf, column) in schema.columns().iter().enumerate() {
         let root = schema.get_column_root_idx(leaf);
@@ -102,7 +104,7 @@ pub(super) fn writer_properties(
         };
         builder = builder
             .set_column_dictionary_enabled(path.clone(), way.dictionary)
-            .set_column_compression(path.clone(), way.compression(level_of(stream))?);
+            .set_column_compression(path.clone(), way.compression(codec));
         if let Some(encoding) = way.encoding {
             builder = builder.set_column_encoding(path, encoding);
         }
@@ -113,11 +115,16 @@ pub(super) fn writer_properties(
     Ok(builder.build())
 }
 
-/// How many rows a page has at most; `None`: as many as is usual.
+/// How pages are made.
 #[derive(Debug, Clone, Copy, Default)]
-struct PageRows(Option<usize>);
+struct Pages {
+    /// How many rows one has at most; `None`: as many as is usual.
+    rows_max: Option<usize>,
+    /// How they are packed where that pays.
+    packing: RunCompression,
+}
 
-impl PageRows {
+impl Pages {
     /// Of a stream whose rows lie by `series` if these are some columns, as the first rows do; and else of so many where pages are
     /// blocks.
     fn of(
@@ -128,7 +135,8 @@ impl PageRows {
     ) -> Result<Self, ParquetError> {
         if series.is_empty() {
             let are_blocks = !stream.series_columns().is_empty();
-            return Ok(Self(are_blocks.then_some(page_rows)));
+            let rows_max = are_blocks.then_some(page_rows);
+            return Ok(Self { rows_max, ..Self::default() });
         }
         Self::by_series(&sample.project(series)?)
     }
@@ -137,18 +145,29 @@ impl PageRows {
     fn by_series(sample: &RecordBatch) -> Result<Self, ParquetError> {
         let found = partition(sample.columns())?.len().max(1);
         let rows = (sample.num_rows() / found).saturating_mul(SERIES_A_PAGE);
-        Ok(Self(Some(rows.clamp(PAGE_ROWS_BY_SERIES_MIN, PAGE_ROWS_BY_SERIES))))
+        let rows_max = Some(rows.clamp(PAGE_ROWS_BY_SERIES_MIN, PAGE_ROWS_BY_SERIES));
+        Ok(Self { rows_max, ..Self::default() })
     }
 
     fn limiting(self, builder: WriterPropertiesBuilder) -> WriterPropertiesBuilder {
-        let Some(rows) = self.0 else { return builder };
+        let Some(rows) = self.rows_max else { return builder };
         // A page ends where a batch does.
         let batch = (rows / rows.div_ceil(DEFAULT_WRITE_BATCH_SIZE).max(1)).max(1);
         builder.set_data_page_row_count_limit(rows).set_write_batch_size(batch)
     }
 }
 
-/// How hard blocks of a stream are compressed.
+/// What packs pages; `usual` is the level of ZSTD where none is named.
+fn codec(packing: RunCompression, usual: i32) -> Result<Compression, ParquetError> {
+    Ok(match packing {
+        RunCompression::Usual => Compression::ZSTD(ZstdLevel::try_new(usual)?),
+        RunCompression::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level.into())?),
+        RunCompression::Lz4 => Compression::LZ4_RAW,
+        RunCompression::None => Compression::UNCOMPRESSED,
+    })
+}
+
+/// How hard blocks of a stream are compressed where it does not say.
 fn level_of(stream: &Stream) -> i32 {
     if stream.has_words() { ZSTD_LEVEL_OF_TEXT } else { ZSTD_LEVEL }
 }
@@ -160,7 +179,7 @@ struct Way {
     dictionary: bool,
     /// The encoding where there is none, or it grows too large.
     encoding: Option<Encoding>,
-    /// By ZSTD.
+    /// As the stream's pages are packed.
     is_packed: bool,
     /// What a byte counts.
     weight: usize,
@@ -204,11 +223,8 @@ impl Way {
         (self.dictionary, self.encoding) == (other.dictionary, other.encoding)
     }
 
-    fn compression(&self, level: i32) -> Result<Compression, ParquetError> {
-        match self.is_packed {
-            true => Ok(Compression::ZSTD(ZstdLevel::try_new(level)?)),
-            false => Ok(Compression::UNCOMPRESSED),
-        }
+    fn compression(&self, codec: Compression) -> Compression {
+        if self.is_packed { codec } else { Compression::UNCOMPRESSED }
     }
 }
 
@@ -230,6 +246,9 @@ const FLOATS: [Way; 4] = [
     Way::dictionary(Some(Encoding::BYTE_STREAM_SPLIT)).packed(),
     Way::plainly(Encoding::PLAIN).packed().scattered(),
 ];
+/// Where nothing is packed: bytes of one place lie together for that alone.
+const FLOATS_UNPACKED: [Way; 2] =
+    [Way::plainly(Encoding::PLAIN), Way::dictionary(Some(Encoding::PLAIN))];
 const TEXTS_THAT_REPEAT: [Way; 2] = [Way::dictionary(None).packed(), Way::dictionary(None)];
 const TEXTS: [Way; 2] = [
     Way::plainly(Encoding::DELTA_LENGTH_BYTE_ARRAY).packed(),
@@ -240,10 +259,13 @@ fn choose(
     column: &ColumnDescriptor,
     sample: &RecordBatch,
     root: usize,
-    pages: PageRows,
+    pages: Pages,
 ) -> Result<Way, ParquetError> {
     match column.physical_type() {
         PhysicalType::INT32 | PhysicalType::INT64 => least(&INTEGERS_OR_SPLIT, sample, root, pages),
+        PhysicalType::FLOAT | PhysicalType::DOUBLE if pages.packing == RunCompression::None => {
+            least(&FLOATS_UNPACKED, sample, root, pages)
+        }
         PhysicalType::FLOAT | PhysicalType::DOUBLE => least(&FLOATS, sample, root, pages),
         PhysicalType::BOOLEAN => Ok(Way::plainly(Encoding::RLE).packed()),
         PhysicalType::BYTE_ARRAY => {
@@ -322,7 +344,7 @@ pub(super) fn least_cost(column: &ArrayRef) -> Result<usize, ParquetError> {
 }
 
 fn least_of(ways: &[Way], column: &ArrayRef) -> Result<usize, ParquetError> {
-    let costs = costs(ways, column, PageRows::default())?;
+    let costs = costs(ways, column, Pages::default())?;
     Ok(costs.into_iter().map(|(cost, _)| cost).min().unwrap_or(0))
 }
 
@@ -332,7 +354,7 @@ fn least<const N: usize>(
     ways: &[Way; N],
     sample: &RecordBatch,
     root: usize,
-    pages: PageRows,
+    pages: Pages,
 ) -> Result<Way, ParquetError> {
     let [usual, ..] = ways.as_slice() else {
         return Err(ParquetError::General("a type without an encoding".to_owned()));
@@ -353,7 +375,7 @@ fn least<const N: usize>(
 fn scaled_costs(
     ways: &[Way],
     values: &ArrayRef,
-    pages: PageRows,
+    pages: Pages,
 ) -> Result<Vec<(usize, Way)>, ParquetError> {
     let some = stretches(values, TRIAL_ROWS_FIRST)?;
     let mut told = costs(ways, &some, pages)?;
@@ -384,11 +406,7 @@ fn stretches(values: &ArrayRef, rows: usize) -> Result<ArrayRef, ParquetError> {
 }
 
 /// What a column costs in each of some ways: its bytes, by their weights.
-fn costs(
-    ways: &[Way],
-    values: &ArrayRef,
-    pages: PageRows,
-) -> Result<Vec<(usize, Way)>, ParquetError> {
+fn costs(ways: &[Way], values: &ArrayRef, pages: Pages) -> Result<Vec<(usize, Way)>, ParquetError> {
     let mut costs = Vec::with_capacity(ways.len());
     let mut tried: Vec<(Way, EncodedBytes)> = Vec::new();
     for way in ways {
@@ -410,21 +428,20 @@ fn costs(
 #[derive(Debug, Clone, Copy)]
 struct EncodedBytes {
     plain: usize,
-    /// By ZSTD.
+    /// Packed as pages are, by ZSTD at its usual level where at any.
     packed: usize,
 }
 
 /// What a column takes as one way encodes it: packing it tells both, so that each encoding is tried once.
-fn encoded_bytes(
-    values: &ArrayRef,
-    way: Way,
-    pages: PageRows,
-) -> Result<EncodedBytes, ParquetError> {
+fn encoded_bytes(values: &ArrayRef, way: Way, pages: Pages) -> Result<EncodedBytes, ParquetError> {
     let field = Field::new("trial", values.data_type().clone(), true);
     let schema = Arc::new(Schema::new(vec![field]));
     let mut builder = pages
         .limiting(WriterProperties::builder())
-        .set_compression(way.packed().compression(ZSTD_LEVEL)?)
+        .set_compression(match pages.packing {
+            RunCompression::Zstd(_) => codec(RunCompression::Usual, ZSTD_LEVEL)?,
+            packing => codec(packing, ZSTD_LEVEL)?,
+        })
         .set_statistics_enabled(EnabledStatistics::None)
         .set_dictionary_enabled(way.dictionary);
     if let Some(encoding) = way.encoding {

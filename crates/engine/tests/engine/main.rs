@@ -10,6 +10,7 @@ mod bulk;
 mod bulk_behind_row;
 mod by_series;
 mod commits_beside_flush;
+mod compression;
 mod damage;
 mod failing_disk;
 #[path = "golden/files.rs"]
@@ -35,8 +36,8 @@ mod renaming;
 mod repair;
 mod repair_pins;
 mod scrub;
-mod splitting;
 mod settings;
+mod splitting;
 #[path = "support/stepped_disk.rs"]
 mod stepped_disk;
 mod support;

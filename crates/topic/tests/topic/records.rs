@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use timestrata_engine::{Changes, Durability, ErrorKind, Settings, Store};
+use timestrata_engine::{Changes, Durability, ErrorKind, RunCompression, Settings, Store};
 use timestrata_topic::{
     Record, Records, SendOptions, Stamp, Topic, TopicOptions, murmur2, partition_of,
 };
@@ -325,4 +325,40 @@ proptest! {
             prop_assert_eq!(&values(&of, 0), &expected);
         }
     }
+}
+
+#[test]
+fn packed_topics_take_less_and_give_the_same_records_and_proofs() {
+    let texts: Vec<String> = (0..10_000)
+        .map(|n| format!("order {} of customer {} has arrived", n * 7, n % 97))
+        .collect();
+    let mut taken = Vec::new();
+    let mut roots = Vec::new();
+    for compression in [Some(RunCompression::Usual), Some(RunCompression::Lz4), None] {
+        let store = store();
+        let options = TopicOptions { compression, ..TopicOptions::default() };
+        let topic = Topic::create(&store, "payments", &options).unwrap();
+        let records: Vec<Record<'_>> = texts
+            .iter()
+            .map(|text| Record { timestamp_ns: Some(1), headers: vec![("a", b"1")], ..value(text) })
+            .collect();
+        topic.send_batch(&records, &SendOptions::default()).unwrap();
+        store.compact(None).unwrap();
+        assert_eq!(topic.options().compression, compression);
+        let found = values(&topic, 0);
+        assert!(found.iter().map(|(_, text)| text).eq(&texts), "{compression:?}");
+        let one = topic.get(0, 4_321).unwrap().unwrap();
+        assert_eq!(one.get(0).unwrap(), (4_321, records[4_321].clone()));
+        roots.push(topic.root(0, None).unwrap());
+        let stats = store.stats();
+        taken.push(stats.streams.iter().map(|stream| stream.run_bytes).sum::<u64>());
+        // It is what it was made as.
+        let other = TopicOptions { compression: Some(RunCompression::Zstd(9)), ..options };
+        let error = Topic::create(&store, "payments", &other).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+        topic.set_partitions(2).unwrap();
+        assert_eq!(topic.options().compression, compression);
+    }
+    assert!(taken.is_sorted_by(|less, more| less < more), "{taken:?}");
+    assert!(roots.iter().all(|root| *root == roots[0]));
 }

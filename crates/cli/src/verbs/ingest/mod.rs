@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use timestrata::RunCompression;
 use timestrata::timelog::Unit;
 
 use crate::failure::Result;
@@ -71,6 +72,10 @@ pub(crate) struct IngestArgs {
     /// Table: what to do with values of another type than their column's.
     #[arg(long, value_enum, default_value_t = Mismatch::Error)]
     on_mismatch: Mismatch,
+    /// Table and logs: how compacted files are packed: zstd, zstd:LEVEL (1 to 22), lz4 or none. Default: as it is, and
+    /// zstd in a new one.
+    #[arg(long, value_name = "CODEC")]
+    compression: Option<RunCompression>,
     /// How values are kept; default: as the log has it, and cbor in a new one.
     #[arg(long, value_enum)]
     codec: Option<CodecName>,

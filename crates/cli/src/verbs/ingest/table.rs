@@ -100,6 +100,7 @@ fn ingest_options(arguments: &IngestArgs) -> IngestOptions {
             key: arguments.key.clone(),
             tags: arguments.tags.clone(),
             hand_out_ids: arguments.ids,
+            compression: arguments.compression,
             ..TableOptions::default()
         },
         write: WriteOptions {

@@ -69,6 +69,12 @@ fn check_arguments(arguments: &IngestArgs) -> Result<()> {
             "leave them out, or say --as table",
         ));
     }
+    if arguments.compression.is_some() {
+        return Err(Failure::usage(
+            "--compression is for tables and logs",
+            "leave it out, or say --as table or --as logs",
+        ));
+    }
     Ok(())
 }
 

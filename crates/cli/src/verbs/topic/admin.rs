@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use timestrata::topic::{Stamp, Topic, TopicOptions, TopicRetention};
-use timestrata::{Access, Store};
+use timestrata::{Access, RunCompression, Store};
 
 use super::super::{counted, grouped, open, verbs};
 use crate::failure::{Failure, Result};
@@ -61,6 +61,10 @@ struct Create {
     /// Whose clock records have.
     #[arg(long, value_enum, default_value_t = Clock::Producer)]
     timestamp: Clock,
+    /// How compacted records are packed: zstd, zstd:LEVEL (1 to 22), lz4 or none. Default: they lie in Arrow files, read
+    /// without decoding.
+    #[arg(long, value_name = "CODEC")]
+    compression: Option<RunCompression>,
     #[command(flatten)]
     retention: RetentionArgs,
 }
@@ -171,6 +175,7 @@ fn create(arguments: &Create) -> Result<()> {
             Clock::Store => Stamp::Store,
         },
         retention: arguments.retention.retention(),
+        compression: arguments.compression,
     };
     Topic::create(&store, &arguments.name, &options)?;
     store.close()?;
@@ -181,7 +186,8 @@ fn create(arguments: &Create) -> Result<()> {
 
 /// What is told of a topic.
 fn described(topic: &Topic) -> std::result::Result<Value, timestrata::Error> {
-    let TopicOptions { partitions, record_bytes_max, stamp, retention } = topic.options();
+    let TopicOptions { partitions, record_bytes_max, stamp, retention, compression } =
+        topic.options();
     let mut list = Vec::new();
     for partition in 0..partitions {
         let offsets = topic.offsets(partition)?;
@@ -201,6 +207,7 @@ fn described(topic: &Topic) -> std::result::Result<Value, timestrata::Error> {
         "retention_bytes": retention.bytes,
         "retention_records": retention.records,
         "compact": retention.compact,
+        "compression": compression.map(|packed| packed.to_string()),
         "partitions": list,
     }))
 }

@@ -8,7 +8,7 @@ use super::*;
 fn chosen<const N: usize>(ways: &[Way; N], values: ArrayRef) -> Way {
     let schema = Schema::new(vec![Field::new("x", values.data_type().clone(), true)]);
     let sample = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
-    least(ways, &sample, 0, PageRows::default()).unwrap()
+    least(ways, &sample, 0, Pages::default()).unwrap()
 }
 
 /// Numbers without a pattern.
@@ -63,7 +63,7 @@ fn bytes_of_whole_numbers_lie_apart_where_that_takes_less() {
 fn values_of_a_dictionary_are_shared_by_all_rows_of_the_trial() {
     // Among 32,768 rows they take as much room as the codes, and steps less than both.
     let prices = integers(noise(131_072).map(|noise| (noise % 5_000) as i64 * 3));
-    let pages = PageRows(Some(32_768));
+    let pages = Pages { rows_max: Some(32_768), ..Pages::default() };
     let first = stretches(&prices, TRIAL_ROWS_FIRST).unwrap();
     let least_of =
         |costs: Vec<(usize, Way)>| costs.into_iter().min_by_key(|(cost, _)| *cost).unwrap().1;
@@ -85,7 +85,7 @@ fn pages_are_shorter_where_series_have_few_rows() {
         let names: ArrayRef = Arc::new(StringArray::from_iter_values(
             (0..64_000).map(|row| format!("host_{:05}", row / rows_a_series)),
         ));
-        PageRows::by_series(&RecordBatch::try_from_iter([("host", names)]).unwrap()).unwrap().0
+        Pages::by_series(&RecordBatch::try_from_iter([("host", names)]).unwrap()).unwrap().rows_max
     };
     assert_eq!(
         [10, 32, 40, 64, 1_000].map(page_rows),
@@ -102,7 +102,7 @@ fn texts_are_encoded_as_the_first_block_tells() {
     let chosen_of = |values: ArrayRef| {
         let schema = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
         let sample = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
-        least(texts(&sample, 0), &sample, 0, PageRows::default()).unwrap()
+        least(texts(&sample, 0), &sample, 0, Pages::default()).unwrap()
     };
     let sorted = texts_of((0..10_000).map(|row| format!("plant 7, device {row:06}")));
     assert_eq!(chosen_of(sorted), TEXTS[1]);
@@ -146,7 +146,7 @@ fn what_is_packed_tells_what_it_takes_plain() {
     ];
     for (column, ways) in columns {
         for way in ways {
-            let told = encoded_bytes(&column, *way, PageRows::default()).unwrap();
+            let told = encoded_bytes(&column, *way, Pages::default()).unwrap();
             let schema = Schema::new(vec![Field::new("x", column.data_type().clone(), true)]);
             let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::clone(&column)]).unwrap();
             let mut properties = WriterProperties::builder()
@@ -166,4 +166,19 @@ fn what_is_packed_tells_what_it_takes_plain() {
             assert!(told.packed > 0);
         }
     }
+}
+
+#[test]
+fn where_nothing_is_to_be_packed_nothing_is() {
+    let pages = Pages { packing: RunCompression::None, ..Pages::default() };
+    let chosen = |ways: &[Way; 4], values: ArrayRef| {
+        let schema = Schema::new(vec![Field::new("x", values.data_type().clone(), true)]);
+        let sample = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
+        least(ways, &sample, 0, pages).unwrap()
+    };
+    // By ZSTD the first would be packed.
+    let rising = integers((0..50_000).map(|row| 1_700_000_000_000 + row * 10));
+    assert_eq!(chosen(&INTEGERS, rising), INTEGERS[1]);
+    let codec = codec(RunCompression::None, ZSTD_LEVEL).unwrap();
+    assert_eq!(INTEGERS[0].compression(codec), Compression::UNCOMPRESSED);
 }

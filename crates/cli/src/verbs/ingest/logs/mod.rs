@@ -73,6 +73,7 @@ fn open_log(store: &Store, arguments: &IngestArgs) -> Result<Logs> {
         false => LogsOptions::default(),
     };
     options.message_bytes_max = asked.unwrap_or(options.message_bytes_max);
+    options.compression = arguments.compression.or(options.compression);
     Ok(Logs::create(store, &arguments.name, &options)?)
 }
 
