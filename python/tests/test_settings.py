@@ -24,7 +24,7 @@ def test_no_setting_of_a_store_is_missing_in_serve_and_in_python() -> None:
     for name, value in settings.items():
         timestrata.open(**{name: value}).close()  # type: ignore[arg-type]
     with pytest.raises(TypeError) as refused:
-        timestrata.open(nothing=1)  # type: ignore[arg-type]
+        timestrata.open(nothing=1)  # type: ignore[call-arg]
     told = re.split(r", ", str(refused.value).partition("the settings are ")[2])
     assert told == list(settings)
     assert timestrata.open.__doc__ is not None
@@ -42,7 +42,8 @@ def test_the_same_word_is_none_in_serve_and_in_python() -> None:
 def test_a_server_opens_its_store_with_what_it_is_told(tmp_path: Path) -> None:
     config = tmp_path / "timestrata.toml"
     config.write_text('[store]\nmemtable_bytes_max = "1GiB"\n')
-    command = [sys.executable, "-m", "timestrata", "serve", tmp_path / "s", "--config", config]
+    serve = ["serve", str(tmp_path / "s"), "--config", str(config)]
+    command = [sys.executable, "-m", "timestrata", *serve]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "memory_bytes_max must be at least memtable_bytes_max" in done.stderr
