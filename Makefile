@@ -28,7 +28,7 @@ BUILD_RELEASE = cargo build --locked --release -p timestrata-python -p timestrat
 LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.python.logs.stand_in)"
 GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.python.graph.library)"
 
-.PHONY: help setup demo wheels test lint locks docs references bench bench-check report lab lab-short lab-threads clean
+.PHONY: help setup demo wheels test lint locks docs references bench bench-check report soak lab lab-short lab-threads clean
 
 help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
@@ -41,6 +41,8 @@ help:
 	@echo "                        write a new baseline; ONLY=NAME: only measures whose name holds that"
 	@echo "make report             the rows of five systems' published reports, to docs/report; QUICK=1 as above;"
 	@echo "                        KEEP=0.1.0: keep them as that release's"
+	@echo "make soak HOURS=1       a mixed load on all models of one store, to docs/report; under half an hour, or"
+	@echo "                        with QUICK=1, to bench/results; SEED=n repeats the steps of another one"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
 	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
 	@echo "make lab-threads        Rust's tests with threads, under ThreadSanitizer (nightly)"
@@ -172,6 +174,13 @@ report:
 	@$(IN) python3 -m bench.python.published page --stamp all --results $(PUBLISHED) \
 		$(if $(QUICK),--page bench/results/report.quick)
 	$(if $(KEEP),@$(IN) python3 -m bench.python.published keep $(KEEP) && $(IN) python3 -m bench.python.published page)
+
+# It fails if the verdict does.
+soak:
+	@TIMESTRATA_VENV=venv-bench tools/setup bench timelog
+	@mkdir -p bench/results
+	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
+	@$(IN_BENCH) python -m bench.python.soak run --hours $(HOURS) $(if $(SEED),--seed $(SEED)) $(if $(QUICK),--quick)
 
 clean:
 	@tools/with-environment --print CARGO_TARGET_DIR | xargs -r rm -rf --

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from bench.python.common.picture import FAINT, TEXT, WIDTH, Axis, framed, words
 from bench.python.common.report import readable
 from bench.python.published.catalogue import Report
 from bench.python.published.page import SWEEPS, found
 from bench.python.published.results import Lines
-from bench.python.report.picture import FAINT, TEXT, words
 
 OURS, LIVE, PUBLISHED = "#2f6f8f", "#b5533c", "#a8a8a8"
 Series = dict[str, list[tuple[float, float]]]
 COLOURS = {"ours": OURS, "live": LIVE, "published": PUBLISHED}
-WIDTH, LEFT, RIGHT, TOP, ROW = 800, 150, 60, 64, 16
+LEFT, RIGHT, TOP, ROW = 150, 60, 64, 16
 
 
 def drawn(report: Report, lines: Lines) -> Iterator[tuple[str, str]]:
@@ -43,32 +41,6 @@ def _series(report: Report, lines: Lines, prefix: str) -> tuple[str, Series]:
             if value is not None:
                 series.setdefault(side, []).append((float(row.id.removeprefix(prefix)), value))
     return rows[0].unit, series
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Powers of ten from one place to another."""
-
-    least: float
-    most: float
-    start: float
-    end: float
-
-    @classmethod
-    def of(cls, values: list[float], start: float, end: float) -> Axis:
-        known = [value for value in values if value > 0] or [1.0]
-        least, most = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))
-        return cls(10.0**least, 10.0 ** max(most, least + 1), start, end)
-
-    def at(self, value: float) -> float:
-        share = math.log10(min(max(value, self.least), self.most) / self.least) / math.log10(
-            self.most / self.least
-        )
-        return self.start + share * (self.end - self.start)
-
-    def ticks(self) -> Iterator[float]:
-        for power in range(round(math.log10(self.least)), round(math.log10(self.most)) + 1):
-            yield 10.0**power
 
 
 def ratios(report: Report, lines: Lines) -> str:
@@ -185,14 +157,4 @@ def _bar_of_one(axis: Axis, height: int) -> str:
 
 def picture(title: str, height: int, body: list[str], legend: tuple[tuple[str, str], ...]) -> str:
     """A picture of these parts, with a title and a mark of its colour for each name of the legend."""
-    marks, x = [], 16.0
-    for name, label in legend:
-        marks.append(f'<rect x="{x}" y="36" width="10" height="10" fill="{COLOURS[name]}"/>')
-        marks.append(words(x + 15, 45, label, FAINT, 11))
-        x += 40 + 6.2 * len(label)
-    inner = "\n".join([words(16, 24, title, TEXT, 15), *marks, *body])
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-        f'font-family="sans-serif" font-size="12" role="img">\n<title>{title}</title>\n'
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>\n{inner}\n</svg>\n'
-    )
+    return framed(title, height, body, [(COLOURS[name], label) for name, label in legend])

@@ -9,8 +9,8 @@ from statistics import median, quantiles
 from bench.python.common.report import readable
 from bench.python.published.catalogue import Report
 from bench.python.published.kept import Kept
-from bench.python.published.pictures import LEFT, OURS, RIGHT, TOP, WIDTH, Axis, picture
-from bench.python.report.picture import FAINT, TEXT, words
+from bench.python.common.picture import FAINT, TEXT, WIDTH, Axis, words
+from bench.python.published.pictures import LEFT, OURS, RIGHT, TOP, picture
 
 NAME, TITLE = "releases", "Ours over what was published, release by release"
 # Of each report, rows that have changed by this share at least, and how many of them at most.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from html import escape
 
+from bench.python.common.picture import FAINT, TEXT, WIDTH, words
 from bench.python.common.report import readable
 from bench.python.report.suites import FIGURES, SUITES, Figure, Row
 
-WIDTH, ROW, TOP, LEFT, RIGHT = 800, 46, 52, 330, 40
+ROW, TOP, LEFT, RIGHT = 46, 52, 330, 40
 # The axis is logarithmic, and goes to the next power of ten.
 RATIO_MAX_LEAST = 10.0
-BAR, LESS, TEXT, FAINT = "#2f6f8f", "#b5533c", "#222222", "#767676"
+BAR, LESS = "#2f6f8f", "#b5533c"
 
 
 def svg(results: list[Row]) -> str:
@@ -71,7 +71,3 @@ def place(ratio: float, least: float, most: float) -> float:
     """Where a ratio is on the axis."""
     share = math.log10(ratio / least) / math.log10(most / least)
     return LEFT + share * (WIDTH - LEFT - RIGHT - 110)
-
-
-def words(x: float, y: float, text: str, fill: str, size: int, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y}" fill="{fill}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -1,0 +1,106 @@
+"""What the machine itself takes, all along: how late a thread wakes, and how long a write and its sync take.
+
+Both are measured by threads of the same process, so the first has in it what threads of Python wait for each other.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from time import perf_counter_ns
+
+from bench.python.soak.histogram import Histogram
+
+# A probe that waited for longer is kept, to be held against operations that were slow at the same time.
+STALL_NS_MIN = 500_000
+KEPT_NS = 180 * 1_000_000_000
+SLEEP_NS = 1_000_000
+# As much as a small commit, and between two of them: often enough to meet a stall that an operation waits for.
+WRITE_BYTES = 512
+WRITE_GAP_SECONDS = 0.015
+FILE_BYTES = 1 << 20
+
+
+class Floor:
+    """A thread that measures again and again; `overlap` tells how much of a span of time it spent waiting."""
+
+    name = ""
+
+    def __init__(self) -> None:
+        self.interval, self.steady = Histogram(), Histogram()
+        self.is_steady = False
+        self.stalls: deque[tuple[int, int]] = deque()
+        self.seen_to = perf_counter_ns()
+        self._lock = threading.Lock()
+
+    def add(self, start: int, end: int) -> None:
+        """Notes a probe that waited from `start` to `end`."""
+        with self._lock:
+            self.interval.add(end - start)
+            if self.is_steady:
+                self.steady.add(end - start)
+            if end - start >= STALL_NS_MIN:
+                self.stalls.append((start, end))
+            while self.stalls and self.stalls[0][1] < end - KEPT_NS:
+                self.stalls.popleft()
+            self.seen_to = end
+
+    def take(self) -> Histogram:
+        """What was measured since the last call."""
+        with self._lock:
+            taken, self.interval = self.interval, Histogram()
+        return taken
+
+    def overlap(self, start: int, end: int) -> int:
+        """Nanoseconds of a span of time in which a probe waited."""
+        with self._lock:
+            return sum(max(0, min(end, until) - max(start, since)) for since, until in self.stalls)
+
+    def probe(self) -> None:
+        raise NotImplementedError
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            self.probe()
+
+
+class SchedulerFloor(Floor):
+    """How much later than asked a thread wakes that sleeps for a millisecond."""
+
+    name = "scheduler"
+
+    def probe(self) -> None:
+        asked = perf_counter_ns() + SLEEP_NS
+        time.sleep(SLEEP_NS / 1e9)
+        self.add(asked, max(asked, perf_counter_ns()))
+
+
+class DiskFloor(Floor):
+    """A write and its fdatasync, in a file of the store's file system whose blocks are there already."""
+
+    name = "disk"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.write(self.file, bytes(FILE_BYTES))
+        os.fsync(self.file)
+        self.at = 0
+        self.bytes = os.urandom(WRITE_BYTES)
+
+    def probe(self) -> None:
+        start = perf_counter_ns()
+        os.pwrite(self.file, self.bytes, self.at)
+        os.fdatasync(self.file)
+        self.add(start, perf_counter_ns())
+        self.at = (self.at + WRITE_BYTES) % FILE_BYTES
+        time.sleep(WRITE_GAP_SECONDS)
+
+    def run(self, stop: threading.Event) -> None:
+        try:
+            super().run(stop)
+        finally:
+            os.close(self.file)
