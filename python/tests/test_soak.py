@@ -259,6 +259,14 @@ def test_what_is_slow_waits_until_the_floors_have_seen_its_end(soak: SimpleNames
     assert of.pending == [] and of.slowest[0].floors == (("disk", 290 * MS),)
 
 
+def test_what_floors_wait_at_once_counts_once(soak: SimpleNamespace) -> None:
+    assert soak.floor.covered([(0, 10), (5, 8), (20, 30), (5, 12)]) == 22
+    why = soak.results.why
+    # Each waited for less than half of it, both together for more.
+    assert why(100, {"disk": 40, "scheduler": 30}, 60) == "disk"
+    assert why(100, {"disk": 40, "scheduler": 30}, 45) == "neither"
+
+
 def test_buckets_are_exact_to_six_percent(soak: SimpleNamespace) -> None:
     rng = random.Random(3)
     values = [int(math.exp(rng.uniform(0, 23))) for _ in range(20_000)]

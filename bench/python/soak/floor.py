@@ -25,7 +25,7 @@ FILE_BYTES = 1 << 20
 
 
 class Floor:
-    """A thread that measures again and again; `overlap` tells how much of a span of time it spent waiting."""
+    """A thread that measures again and again; `waited` tells which parts of a span of time it spent waiting."""
 
     name = ""
 
@@ -54,10 +54,11 @@ class Floor:
             taken, self.interval = self.interval, Histogram()
         return taken
 
-    def overlap(self, start: int, end: int) -> int:
-        """Nanoseconds of a span of time in which a probe waited."""
+    def waited(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The parts of a span of time in which a probe waited."""
         with self._lock:
-            return sum(max(0, min(end, until) - max(start, since)) for since, until in self.stalls)
+            parts = [(max(start, since), min(end, until)) for since, until in self.stalls]
+        return [(since, until) for since, until in parts if since < until]
 
     def probe(self) -> None:
         raise NotImplementedError
@@ -65,6 +66,15 @@ class Floor:
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
             self.probe()
+
+
+def covered(parts: list[tuple[int, int]]) -> int:
+    """Nanoseconds that some parts of time cover together."""
+    total, seen = 0, 0
+    for since, until in sorted(parts):
+        total += max(0, until - max(since, seen))
+        seen = max(seen, until)
+    return total
 
 
 class SchedulerFloor(Floor):

@@ -59,8 +59,9 @@ to tell of growth.
   times the median of a floor, if that is more: what has to wait for one sync of somebody else's, or for a processor, can't be
   told from this by less. Two floors are measured all along. The *disk's* is a write of 512 bytes and fdatasync in
   a file of the same file system, about every 15 ms. The *scheduler's* is how late a thread of the same process wakes that sleeps
-  for 1 ms, which includes waiting for Python's interpreter. If probes of one of them waited for at least half of the
-  time that a slow operation took, within that time, it is counted under that floor; else under neither, and that fails. A disk that
+  for 1 ms, which includes waiting for Python's interpreter. If probes waited for at least half of the time that a slow
+  operation took, within that time, it is counted under the floor that waited longer; else under neither, and that fails. Of a
+  kind the 200 longest are counted. A disk that
   stalls because the store itself writes much at once is not told from one that stalls by itself.
 - **Pace.** At most {LEFT_OUT_MAX:.0%} of any load's steps were left out because it came too late for them.
 """
@@ -151,15 +152,18 @@ def _floors(results: Results) -> Iterator[str]:
 
 
 def _slow(results: Results, most: int = 30) -> Iterator[str]:
-    lines: list[Line] = results.slow[:most]
+    lines: list[Line] = sorted(results.slow, key=lambda line: bool(line["why"] != "neither"))[:most]
     yield "## Slow operations\n"
-    yield f"The {len(lines)} longest of those; for how much of its time each floor's probes waited too.\n"
-    yield "| kind | after | took | disk waited | scheduler waited | why |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield (
+        f"The {len(lines)} longest, those first while which no floor stalled; for how much of its time each floor's probes waited too; and "
+        "what the store told of its work meanwhile.\n"
+    )
+    yield "| kind | after | took | disk waited | scheduler waited | counted under | the store's work |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
     for line in lines:
         yield (
             f"| {line['kind']} | {line['at']:,.1f} s | {line['ms']:,.1f} ms | {line['disk_ms']:,.1f} ms | "
-            f"{line['scheduler_ms']:,.1f} ms | {line['why']} |"
+            f"{line['scheduler_ms']:,.1f} ms | {line['why']} | {', '.join(line['events']) or '-'} |"
         )
     yield ""
 

@@ -81,13 +81,13 @@ def latencies(samples: list[Line], warm_up: float) -> str:
     panels += [
         (f"floor: {name}", _latencies(samples, "floors", name)) for name in ("scheduler", "disk")
     ]
+    across = Linear.of((line["t"] for line in samples), LEFT, WIDTH - RIGHT, ticks=10)
     panels = [(name, curves) for name, curves in panels if any(curve.points for curve in curves)]
     body: list[str] = []
     for at, (name, curves) in enumerate(panels):
         top = TOP + at * LATENCY_PANEL
         bottom = top + LATENCY_PANEL - GAP
         up = Axis.of([y for curve in curves for _, y in curve.points], bottom, top + 14)
-        across = _across(curves)
         body += _shaded(across, warm_up, top + 14, bottom)
         body.append(words(LEFT, top + 8, name, TEXT, 12))
         body += _lines(up, lambda value: _microseconds(value))

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bench.python.soak.floor import Floor
+from bench.python.soak.floor import Floor, covered
 from bench.python.soak.histogram import Histogram
 
-# What may turn out to be slow is kept: an operation of this many medians, and no shorter than this.
-KEPT_MEDIANS = 20
+# What the store did in a span of time.
+During = Callable[[int, int], tuple[str, ...]]
+# What may turn out to be slow is kept: what takes so many medians of its kind, and so many of each floor. Medians move a
+# little until the run is over, so it is less than what is slow then; and few, or what is kept would be what grows.
+KEPT_MEDIANS = 30
 KEPT_NS_MIN = 1_000_000
 KEPT_OF_A_KIND = 200
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Slow:
-    """An operation that took long, and for how much of it each floor's probes waited too, in nanoseconds."""
+    """An operation that took long; for how much of it each floor's probes waited too, and all of them, in nanoseconds."""
 
     ns: int
     kind: str
     # When it began, since the run did.
     at: int
     floors: tuple[tuple[str, int], ...]
+    together: int
+    # What the store told of its work meanwhile.
+    events: tuple[str, ...]
 
 
 class Kind:
@@ -47,7 +53,9 @@ class Kind:
                 if ns >= self.kept_from:
                     self.pending.append((start, end))
 
-    def take(self, begin: int, floors: Sequence[Floor]) -> Histogram:
+    def take(
+        self, begin: int, floors: Sequence[Floor], during: During = lambda start, end: ()
+    ) -> Histogram:
         """What was added since the last call. What was slow is held against the floors, once these have seen its end."""
         with self.lock:
             taken, self.interval = self.interval, Histogram()
@@ -56,10 +64,15 @@ class Kind:
             settled = [span for span in self.pending if span[1] <= seen or not floors]
             self.pending = [span for span in self.pending if span[1] > seen and floors]
             known = self.steady if self.steady.count >= 50 else self.whole
-            self.kept_from = max(KEPT_NS_MIN, KEPT_MEDIANS * known.percentile(0.5))
+            medians = (known.percentile(0.5), *(floor.steady.percentile(0.5) for floor in floors))
+            self.kept_from = max(KEPT_NS_MIN, KEPT_MEDIANS * max(medians))
         for start, end in settled:
-            beside = tuple((floor.name, floor.overlap(start, end)) for floor in floors)
-            heapq.heappush(self.slowest, Slow(end - start, self.name, start - begin, beside))
+            parts = {floor.name: floor.waited(start, end) for floor in floors}
+            beside = tuple((name, covered(of)) for name, of in parts.items())
+            together = covered([part for of in parts.values() for part in of])
+            events = during(start, end)
+            slow = Slow(end - start, self.name, start - begin, beside, together, events)
+            heapq.heappush(self.slowest, slow)
             if len(self.slowest) > KEPT_OF_A_KIND:
                 heapq.heappop(self.slowest)
         return taken
@@ -82,6 +95,8 @@ class Recorder:
         with self._lock:
             return sorted(self.kinds.values(), key=lambda kind: kind.name)
 
-    def take(self, floors: Sequence[Floor]) -> dict[str, tuple[str, Histogram]]:
+    def take(self, floors: Sequence[Floor], during: During) -> dict[str, tuple[str, Histogram]]:
         """By kind, its model and what was added since the last call."""
-        return {kind.name: (kind.model, kind.take(self.begin, floors)) for kind in self.all()}
+        return {
+            kind.name: (kind.model, kind.take(self.begin, floors, during)) for kind in self.all()
+        }

@@ -82,6 +82,7 @@ def _run(outcome: Outcome) -> Line:
         "records": sum(outcome.sent.values()),
         "processor_seconds": round(outcome.processor_seconds, 1),
         "failures": outcome.failures,
+        "events": outcome.events,
         "floors": {floor.name: _floor(floor) for floor in outcome.floors},
     }
 
@@ -115,11 +116,12 @@ def _slow(slow: Slow) -> Line:
         "at": round(slow.at / 1e9, 2),
         "ms": round(slow.ns / 1e6, 2),
         **{f"{name}_ms": round(ns / 1e6, 2) for name, ns in beside.items()},
-        "why": why(slow.ns, beside),
+        "why": why(slow.ns, beside, slow.together),
+        "events": slow.events,
     }
 
 
-def why(ns: int, floors: dict[str, int]) -> str:
-    """The floor whose probes waited for at least half of an operation's time, the longer one of two; else neither."""
+def why(ns: int, floors: dict[str, int], together: int) -> str:
+    """The floor that waited longer, if probes of any waited for at least half of an operation's time; else neither."""
     held: Sequence[tuple[int, str]] = sorted((waited, name) for name, waited in floors.items())
-    return held[-1][1] if held and held[-1][0] * 2 >= ns else "neither"
+    return held[-1][1] if held and together * 2 >= ns else "neither"

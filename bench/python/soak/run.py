@@ -16,6 +16,7 @@ from typing import Any
 
 import timestrata
 from bench.python.common.files import fresh
+from bench.python.soak.events import Events
 from bench.python.soak.floor import DiskFloor, Floor, SchedulerFloor
 from bench.python.soak.loads.consumers import ConsumerLoad, Group
 from bench.python.soak.loads.graph import GraphLoad
@@ -55,6 +56,8 @@ class Outcome:
     # Records that were sent to the topic, by partition.
     sent: dict[int, int]
     processor_seconds: float
+    # How often the store told of what.
+    events: dict[str, int]
     # By interval, what operations of each kind took.
     kinds: list[dict[str, Any]] = field(default_factory=list)
     hangs: bool = False
@@ -66,6 +69,7 @@ class Soak:
         self.stop, self.writers_stop = threading.Event(), threading.Event()
         self.failures: list[str] = []
         self.behind: dict[str, int] = {}
+        self.events = Events()
         self.begin = perf_counter_ns()
 
     def run(self) -> Outcome:
@@ -76,7 +80,7 @@ class Soak:
         gc.collect()
         gc.freeze()
         try:
-            with timestrata.open(folder / "store", mode="x", **STORE) as store:
+            with self.events, timestrata.open(folder / "store", mode="x", **STORE) as store:
                 outcome = self._run_in(store)
             if not outcome.failures and not outcome.hangs:
                 self._after_reopening(folder / "store")
@@ -118,8 +122,8 @@ class Soak:
                 load.close()
         steps = {load.name: (load.steps, self.behind.get(load.name, 0)) for load in self.loads}
         return Outcome(
-            self.settings, begun, seconds, sampler.lines, self.shared.recorder, floors,
-            self.failures, steps, dict(self.shared.sent), processor, sampler.kind_lines, hangs,
+            self.settings, begun, seconds, sampler.samples.all(), self.shared.recorder, floors,
+            self.failures, steps, dict(self.shared.sent), processor, dict(self.events.counts), sampler.kinds.all(), hangs,
         )  # fmt: skip
 
     def _thread(self, load: Load) -> threading.Thread:

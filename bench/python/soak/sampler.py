@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import threading
 from collections.abc import Sequence
@@ -23,13 +24,27 @@ LOOK_SECONDS = 1.0
 PEAKS = ("rss", "anonymous", "bytes", "files", "open_files", "threads")
 
 
+class Lines:
+    """Lines in a file: in memory they would be what grows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.write_text("", encoding="utf-8")
+
+    def add(self, line: dict[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def all(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+
+
 class Sampler:
     def __init__(self, soak: Soak, store: timestrata.Store, floors: Sequence[Floor]) -> None:
         if store.path is None:
             raise TypeError("a store in memory has no folder")
         self.soak, self.store, self.floors, self.path = soak, store, floors, Path(store.path)
-        self.lines: list[dict[str, Any]] = []
-        self.kind_lines: list[dict[str, Any]] = []
+        self.samples, self.kinds = Lines(soak.folder / "samples"), Lines(soak.folder / "kinds")
         self.looks: list[figures.Figures] = []
 
     def run(self, stop: threading.Event) -> None:
@@ -71,12 +86,12 @@ class Sampler:
         line |= {name: int(statistics.median(look[name] for look in looks)) for name in looks[0]}
         line |= {f"{name}_most": max(look[name] for look in looks) for name in PEAKS}
         line["floors"] = {floor.name: floor.take().form() for floor in self.floors}
-        taken = self.soak.shared.recorder.take(self.floors)
+        taken = self.soak.shared.recorder.take(self.floors, self.soak.events.during)
         models = sorted({model for model, _ in taken.values()})
         line["models"] = {
             model: merged(part for of, part in taken.values() if of == model).form()
             for model in models
         }
-        self.lines.append(line)
+        self.samples.add(line)
         kinds = {name: part.form() for name, (_, part) in taken.items() if part.count}
-        self.kind_lines.append({"t": line["t"], "kinds": kinds})
+        self.kinds.add({"t": line["t"], "kinds": kinds})

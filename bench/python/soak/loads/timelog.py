@@ -26,7 +26,8 @@ class TimelogLoad(Load):
         # By bucket of time, how many values there are and what they come to.
         self.buckets: dict[int, tuple[int, int]] = {}
         self.count = 0
-        self.newest = (self.now, 0)
+        # What was appended last, unless it was deleted since.
+        self.newest: tuple[int, int] | None = None
         self.kept = max(int(shared.settings.kept_seconds * self.rate * shared.settings.rate), 20)
         self.choices = [
             (self.append, 0.4), (self.append_synced, 0.03), (self.extend, 0.2), (self.late, 0.1),
@@ -93,8 +94,8 @@ class TimelogLoad(Load):
 
     def at(self) -> None:
         """What was appended last is there for who reads it."""
-        time, value = self.newest
-        if self.buckets.get(time // BUCKET_MS) is not None:
+        if self.newest is not None:
+            time, value = self.newest
             found = self.timed("at", self.log.at, time)
             self.expect(
                 f"whether {value} is at {time}", value in [each["v"] for each in found], True
@@ -116,6 +117,8 @@ class TimelogLoad(Load):
     def _forget(self, buckets: Any) -> None:
         for bucket in buckets:
             self.count -= self.buckets.pop(bucket, (0, 0))[0]
+            if self.newest is not None and self.newest[0] // BUCKET_MS == bucket:
+                self.newest = None
 
     def cut(self) -> None:
         """Retention of a time log is a call of its program's."""
