@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from bench.python.common.picture import FAINT, TEXT, WIDTH, Axis, words
 from bench.python.common.report import readable
 from bench.python.published.catalogue import Report
 from bench.python.published.kept import Kept
-from bench.python.common.picture import FAINT, TEXT, WIDTH, Axis, words
 from bench.python.published.pictures import LEFT, OURS, RIGHT, TOP, picture
 
 NAME, TITLE = "releases", "Ours over what was published, release by release"
