@@ -1,4 +1,4 @@
-"""`python -m bench.python.published [measure | keep VERSION | page]`: the rows of the published reports.
+"""`python -m bench.python.published [measure | live | keep VERSION | page]`: the rows of the published reports.
 
 Measures them, keeps what was measured as a release's, or writes their page.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.python.common.arguments import ROOT, TARGET
-from bench.python.published import kept, page, pictures, releases, results
+from bench.python.published import kept, live, page, pictures, releases, results
 from bench.python.published.catalogue import reports
 from bench.python.report import stamps
 
@@ -89,12 +89,15 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", choices=["measure", "keep", "page"])
+    parser.add_argument("what", choices=["measure", "live", "keep", "page"])
     parser.add_argument(
         "release", nargs="?", default="", help="the version whose results these are"
     )
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it works")
     parser.add_argument("--only", default="", help="only reports whose name holds this")
+    parser.add_argument(
+        "--check", action="store_true", help="live: only whether folders can be measured with"
+    )
     parser.add_argument(
         "--stamp",
         action="append",
@@ -111,7 +114,7 @@ def main() -> int:
     asked = parser.parse_args()
     if (asked.what == "keep") != bool(asked.release):
         parser.error("a version stands behind keep, and only there: keep 0.1.0")
-    return {"measure": measure, "keep": keep, "page": write}[asked.what](asked)
+    return {"measure": measure, "live": live.run, "keep": keep, "page": write}[asked.what](asked)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ HEAD = """# Five published reports, row by row
 
 Timestrata does the work of five systems, each of which has published a report of benchmarks. Here is each of their rows:
 the figure that was published, on its machine; ours, on the one named below; and, where that system runs here too, its
-figure of the same run, in turns with ours. `make report` measures all of it and writes this page; nothing in it is
+figure of the same run, in turns with ours, or just before and after where it is a program of its own. `make report` measures all of it and writes this page; nothing in it is
 typed but the published figures, which `bench/published` has.
 
 A ratio above 1 says that ours is better. A published figure is of another machine, and often of other durability:
@@ -134,7 +134,10 @@ def _line(row: Row, sides: dict[SideName, dict[str, Any]]) -> str:
 def _notes(rows: tuple[Row, ...], report: Report, lines: Lines) -> Iterator[str]:
     for row in rows:
         notes = [row.why] if row.why else []
-        notes += [side["note"] for side in found(lines, report, row).values() if "note" in side][:1]
+        # Of each side what another one doesn't say too.
+        notes += dict.fromkeys(
+            side["note"] for side in found(lines, report, row).values() if "note" in side
+        )
         if notes:
             yield f"- {row.id}: {'; '.join(notes)}."
 

@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use timestrata_engine::Result;
+
 use super::{Base, Change, Delta, Direction, EdgeFilter, Kinds, Neighbor};
 
 /// The edges of a graph as they were at one moment; cheap to copy, and never changes.
