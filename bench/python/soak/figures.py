@@ -50,6 +50,12 @@ def of_folder(path: Path) -> Figures:
     return figures
 
 
+def of_streams(store: timestrata.Store) -> dict[str, list[int]]:
+    """Runs of each stream, their rows and their bytes."""
+    streams = store.stats()["streams"].items()
+    return {name: [of["runs"], of["run_rows"], of["run_bytes"]] for name, of in streams}
+
+
 def of_store(store: timestrata.Store, topic: str) -> tuple[Figures, list[str]]:
     """What the store says of itself, and what is wrong with it."""
     stats = store.stats()

@@ -80,6 +80,8 @@ def text(results: Results | None) -> str:
         JUDGED,
     ]
     parts += ["\n".join(_kinds(results)), "\n".join(_floors(results))]
+    if len(results.run["streams"]) == 2:
+        parts.append("\n".join(_streams(*results.run["streams"])))
     if results.slow:
         parts.append("\n".join(_slow(results)))
     return "\n".join(parts)
@@ -148,6 +150,19 @@ def _floors(results: Results) -> Iterator[str]:
     for name, line in results.run["floors"].items():
         count, *taken = line["steady"]
         yield f"| {name} | {count:,} | {' | '.join(_us(value) for value in taken)} |"
+    yield ""
+
+
+def _streams(first: dict[str, list[int]], last: dict[str, list[int]]) -> Iterator[str]:
+    """What each stream had in runs when the steady part began, and at the end: which of them grew."""
+    yield "## By stream\n"
+    yield "What each stream had on disk when the steady part began, and at the end.\n"
+    yield "| stream | runs | at the end | rows | at the end | bytes | at the end |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for name, ends in sorted(last.items()):
+        begun = first.get(name, [0, 0, 0])
+        cells = " | ".join(f"{a:,} | {b:,}" for a, b in zip(begun, ends, strict=True))
+        yield f"| {name} | {cells} |"
     yield ""
 
 

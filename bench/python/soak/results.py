@@ -83,6 +83,7 @@ def _run(outcome: Outcome) -> Line:
         "processor_seconds": round(outcome.processor_seconds, 1),
         "failures": outcome.failures,
         "events": outcome.events,
+        "streams": outcome.streams,
         "floors": {floor.name: _floor(floor) for floor in outcome.floors},
     }
 

@@ -58,6 +58,7 @@ class Outcome:
     processor_seconds: float
     # How often the store told of what.
     events: dict[str, int]
+    streams: list[dict[str, list[int]]]
     # By interval, what operations of each kind took.
     kinds: list[dict[str, Any]] = field(default_factory=list)
     hangs: bool = False
@@ -123,7 +124,7 @@ class Soak:
         steps = {load.name: (load.steps, self.behind.get(load.name, 0)) for load in self.loads}
         return Outcome(
             self.settings, begun, seconds, sampler.samples.all(), self.shared.recorder, floors,
-            self.failures, steps, dict(self.shared.sent), processor, dict(self.events.counts), sampler.kinds.all(), hangs,
+            self.failures, steps, dict(self.shared.sent), processor, dict(self.events.counts), sampler.streams, sampler.kinds.all(), hangs,
         )  # fmt: skip
 
     def _thread(self, load: Load) -> threading.Thread:

@@ -46,6 +46,8 @@ class Sampler:
         self.soak, self.store, self.floors, self.path = soak, store, floors, Path(store.path)
         self.samples, self.kinds = Lines(soak.folder / "samples"), Lines(soak.folder / "kinds")
         self.looks: list[figures.Figures] = []
+        # Runs, rows and bytes of each stream, when the steady part begins and at the end.
+        self.streams: list[dict[str, list[int]]] = []
 
     def run(self, stop: threading.Event) -> None:
         settings = self.soak.settings
@@ -61,12 +63,14 @@ class Sampler:
                 line_at += settings.line_seconds
         self.look()
         self.line()
+        self.streams.append(figures.of_streams(self.store))
 
     def _elapsed(self) -> float:
         return (perf_counter_ns() - self.soak.begin) / 1e9
 
     def _begin_steady(self) -> None:
         self.soak.shared.recorder.is_steady = True
+        self.streams.append(figures.of_streams(self.store))
         for floor in self.floors:
             floor.is_steady = True
 
