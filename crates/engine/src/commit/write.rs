@@ -279,7 +279,10 @@ impl Engine {
         is_full && core.seal(slot)
     }
 
-    /// Seals the memtable that keeps the most WAL, when there is too much of it.
+    /// Seals the memtable that keeps the most WAL, when there is too much of it. True if a flush is due.
+    ///
+    /// Not while the stream has others that wait for their flush: it is these that keep the log, and
+    /// each commit until they are flushed would make a run of its own of what came since.
     pub(crate) fn seal_for_wal(&self, core: &mut StoreState) -> bool {
         let Some(wal) = &self.wal else { return false };
         if wal.needs_spare() {
@@ -289,7 +292,7 @@ impl Engine {
             return false;
         }
         match Self::oldest_unflushed(core) {
-            Some(slot) => core.seal(slot) || !core.streams[slot].sealed.is_empty(),
+            Some(slot) => !core.streams[slot].sealed.is_empty() || core.seal(slot),
             None => false,
         }
     }

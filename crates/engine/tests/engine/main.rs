@@ -37,6 +37,7 @@ mod repair;
 mod repair_pins;
 mod scrub;
 mod settings;
+mod sealed_once;
 mod splitting;
 #[path = "support/stepped_disk.rs"]
 mod stepped_disk;
