@@ -50,7 +50,11 @@ def test_a_short_soak_works_on_all_models_and_makes_its_page(
     for line in outcome.lines:
         assert line["rss"] >= line["anonymous"] > 0 and line["bytes"] > 0 and line["wal_bytes"] > 0
         assert line["threads"] > 5 and line["open_files"] > 3 and line["files"] > 3
-    assert len(outcome.lines) >= 2 and set(outcome.lines[-1]["floors"]) == {"disk", "scheduler"}
+    assert len(outcome.lines) >= 2 and set(outcome.lines[-1]["floors"]) == {
+        "disk",
+        "scheduler",
+        "processor",
+    }
     path = tmp_path / "results.json"
     written = soak.results.write(path, outcome)
     found = soak.results.read(path)
@@ -160,7 +164,7 @@ def synthetic(soak: SimpleNamespace, **keys: Callable[[float], float]) -> Any:
 
 
 def kind(neither: int, disk: int = 0) -> dict[str, Any]:
-    slow = {"disk": disk, "scheduler": 0, "neither": neither}
+    slow = {"disk": disk, "scheduler": 0, "processor": 0, "neither": neither}
     return {"name": "topic send", "steady": [1000, 10.0, 20.0, 30.0], "slow": slow}
 
 
@@ -228,7 +232,7 @@ def test_a_stall_counts_under_the_floor_that_stalled_with_it(soak: SimpleNamespa
         floor.add(begin + 4_000 * MS, begin + 4_000 * MS + 1)
     of.take(begin, [disk, scheduler])
     line, slow = soak.results.kind_lines(of, {"disk": MS, "scheduler": MS // 10})
-    assert line["slow"] == {"disk": 1, "scheduler": 1, "neither": 1}
+    assert line["slow"] == {"disk": 1, "scheduler": 1, "processor": 0, "neither": 1}
     # Fifty medians of the disk, which are more than the kind's own.
     assert line["limit_ms"] == 50.0 and line["over_own"] == 3
     assert {each["why"]: each["at"] for each in slow} == {

@@ -1,6 +1,6 @@
-"""What the machine itself takes, all along: how late a thread wakes, and how long a write and its sync take.
+"""What the machine itself takes, all along: how late a thread wakes, how long one waits for a processor, and a write and its sync.
 
-Both are measured by threads of the same process, so the first has in it what threads of Python wait for each other.
+All are measured by threads of the same process, so the first has in it what threads of Python wait for each other.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter_ns
 
@@ -20,6 +21,9 @@ KEPT_NS = 180 * 1_000_000_000
 SLEEP_NS = 1_000_000
 # As much as a small commit, and between two of them: often enough to meet a stall that an operation waits for.
 WRITE_BYTES = 512
+# Between two looks at all threads.
+LOOK_GAP_SECONDS = 0.05
+TASKS = Path("/proc/self/task")
 WRITE_GAP_SECONDS = 0.015
 FILE_BYTES = 1 << 20
 
@@ -86,6 +90,40 @@ class SchedulerFloor(Floor):
         asked = perf_counter_ns() + SLEEP_NS
         time.sleep(SLEEP_NS / 1e9)
         self.add(asked, max(asked, perf_counter_ns()))
+
+
+class ProcessorFloor(Floor):
+    """For how long the thread of the process that waited longest had work and no processor, between two looks.
+
+    The kernel counts that. A thread that mostly sleeps gets a processor soon, so the other floor tells nothing of one that
+    holds what all wait for, and is kept from going on.
+    """
+
+    name = "processor"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[str, int] = {}
+
+    def probe(self) -> None:
+        time.sleep(LOOK_GAP_SECONDS)
+        delays = dict(_delays())
+        longest = max(
+            (delay - self.known.get(thread, delay) for thread, delay in delays.items()), default=0
+        )
+        self.known = delays
+        end = perf_counter_ns()
+        self.add(end - longest, end)
+
+
+def _delays() -> Iterator[tuple[str, int]]:
+    """Nanoseconds that each thread has waited for a processor; none where the kernel doesn't count them."""
+    for thread in os.listdir(TASKS):
+        try:
+            yield thread, int((TASKS / thread / "schedstat").read_text(encoding="ascii").split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            # It has ended, or nothing is counted.
+            continue
 
 
 class DiskFloor(Floor):

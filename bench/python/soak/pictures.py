@@ -79,7 +79,8 @@ def latencies(samples: list[Line], warm_up: float) -> str:
     """A panel a model and a floor: p50, p99 and the longest of each interval."""
     panels = [(name, _latencies(samples, "models", name)) for name in MODELS]
     panels += [
-        (f"floor: {name}", _latencies(samples, "floors", name)) for name in ("scheduler", "disk")
+        (f"floor: {name}", _latencies(samples, "floors", name))
+        for name in ("scheduler", "processor", "disk")
     ]
     across = Linear.of((line["t"] for line in samples), LEFT, WIDTH - RIGHT, ticks=10)
     panels = [(name, curves) for name, curves in panels if any(curve.points for curve in curves)]

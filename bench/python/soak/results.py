@@ -22,7 +22,7 @@ PATH = ROOT / "bench" / "results" / "soak.json"
 SLOW_MEDIANS = 50
 SLOW_LINES = 300
 Line = dict[str, Any]
-WHY = ("disk", "scheduler", "neither")
+WHY = ("disk", "scheduler", "processor", "neither")
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,8 @@ def stalls(kinds: list[Line]) -> Criterion:
     of = sum(kind["steady"][0] for kind in kinds)
     figure = (
         f"{sum(counts.values())} of {of:,} operations were slow: {counts['disk']} while the disk stalled, "
-        f"{counts['scheduler']} while the scheduler did, {counts['neither']} while neither did"
+        f"{counts['scheduler']} while the scheduler did, {counts['processor']} while threads waited for a processor, "
+        f"{counts['neither']} while none did"
     )
     passed = counts["neither"] == 0 if of else None
-    return Criterion("no stall of the store's own", passed, figure, "0 while neither did")
+    return Criterion("no stall of the store's own", passed, figure, "0 while none did")
