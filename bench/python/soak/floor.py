@@ -32,6 +32,8 @@ class Floor:
     """A thread that measures again and again; `waited` tells which parts of a span of time it spent waiting."""
 
     name = ""
+    # Whether it is what one operation may have to wait for, so that less than many of it is not slow.
+    is_a_wait = True
 
     def __init__(self) -> None:
         self.interval, self.steady = Histogram(), Histogram()
@@ -100,6 +102,7 @@ class ProcessorFloor(Floor):
     """
 
     name = "processor"
+    is_a_wait = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -56,7 +56,7 @@ to tell of growth.
 - **Disk.** Bytes are blocks that files take. A topic keeps the hashes of records that have gone, so that proofs of them
   stay valid; these do grow, are left out of what may not, and may take {TREE_BYTES_MAX:.0f} B a record sent.
 - **Stalls.** An operation is *slow* if it takes over {SLOW_MEDIANS} times the median of its kind over the steady part, or over {SLOW_MEDIANS}
-  times the median of a floor, if that is more: what has to wait for one sync of somebody else's, or for a processor, can't be
+  times the median of the disk's floor or the scheduler's, if that is more: what has to wait for one sync of somebody else's, or for a processor, can't be
   told from this by less. Three floors are measured all along. The *disk's* is a write of 512 bytes and fdatasync in
   a file of the same file system, about every 15 ms. The *scheduler's* is how late a thread of the same process wakes that sleeps
   for 1 ms, which includes waiting for Python's interpreter. The *processor's* is for how long that thread of the process, the store's own

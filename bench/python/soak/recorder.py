@@ -64,7 +64,10 @@ class Kind:
             settled = [span for span in self.pending if span[1] <= seen or not floors]
             self.pending = [span for span in self.pending if span[1] > seen and floors]
             known = self.steady if self.steady.count >= 50 else self.whole
-            medians = (known.percentile(0.5), *(floor.steady.percentile(0.5) for floor in floors))
+            medians = (
+                known.percentile(0.5),
+                *(floor.steady.percentile(0.5) for floor in floors if floor.is_a_wait),
+            )
             self.kept_from = max(KEPT_NS_MIN, KEPT_MEDIANS * max(medians))
         for start, end in settled:
             parts = {floor.name: floor.waited(start, end) for floor in floors}

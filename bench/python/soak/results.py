@@ -35,7 +35,9 @@ class Results:
 
 def write(path: Path, outcome: Outcome) -> Results:
     """Puts the results of a run in the place of those that there are; by kind and interval, beside them."""
-    medians = {floor.name: floor.steady.percentile(0.5) for floor in outcome.floors}
+    medians = {
+        floor.name: floor.steady.percentile(0.5) for floor in outcome.floors if floor.is_a_wait
+    }
     kinds, slow = [], []
     for kind in outcome.recorder.all():
         line, of = kind_lines(kind, medians)
