@@ -36,8 +36,8 @@ mod renaming;
 mod repair;
 mod repair_pins;
 mod scrub;
-mod settings;
 mod sealed_once;
+mod settings;
 mod splitting;
 #[path = "support/stepped_disk.rs"]
 mod stepped_disk;
