@@ -32,7 +32,6 @@ impl Table {
             limit: scan.limit,
             offset,
             params: params.map_or_else(|| Ok(Params::none()), params_of)?,
-            ..Selection::default()
         };
         let sql = self.handle.sql()?;
         // Of a snapshot of one stream nothing else could be asked, and nothing is.
