@@ -117,6 +117,10 @@ pub(super) fn choose(
         .or_else(|| if is_id { leveled::choose(&input) } else { window::choose(&input) })
         .or_else(|| rewrite_deleted(&input, tombstones))
         .or_else(|| concatenate::choose(&input))
+        .or_else(|| {
+            let may_reach = stream.is_latest() && !is_id && !force;
+            if may_reach { concatenate::reaching(&input) } else { None }
+        })
 }
 
 fn span_max(stream: &Stream) -> Option<u64> {

@@ -4,8 +4,19 @@
 //! were flushed, unless their runs are tiny or the stream wants another file format. All
 //! of the compaction of an offset stream whose runs never overlap. Called by `choose` when
 //! nothing needs a merge.
+//!
+//! Where rows are replaced by keys that the time is no part of, each flush also says of the rows that it replaces, at their
+//! old times, that they are gone. So its run reaches into the one before, and no further: such runs are
+//! never deep, and none is alone. They are joined as if they were, and the replaced rows go.
+//!
+//! ```text
+//!   commits   3              [g......]     g: the row of the run below that is gone
+//!             2         [g......]
+//!             1    [.......]
+//!   times     ->
+//! ```
 
-use timestrata_format::RunFormat;
+use timestrata_format::{RunFormat, RunMeta};
 
 use super::choose::{CompactionPlan, StrategyInput};
 use super::cut::Cuts;
@@ -18,6 +29,8 @@ const SMALL_PART: u64 = 8;
 const HOT_RUNS_AT_ONCE: u64 = 8;
 /// A run has settled when so many times the runs that may overlap are newer.
 const SETTLED_FACTOR: usize = 2;
+/// A stretch of runs has so many ends.
+const ENDS: usize = 2;
 
 pub(super) fn choose(input: &StrategyInput<'_>) -> Option<CompactionPlan> {
     let chains = lone_chains(input);
@@ -53,6 +66,31 @@ fn lone_chains(input: &StrategyInput<'_>) -> Vec<Vec<usize>> {
     }
     chains.retain(|chain| !chain.is_empty());
     chains
+}
+
+/// Small runs that reach into their neighbours: the longest stretch in key order that is worth joining, and
+/// that is neither tied to other runs by the order of commits nor lies over, or under, more than those at its ends.
+pub(super) fn reaching(input: &StrategyInput<'_>) -> Option<CompactionPlan> {
+    let mut by_key: Vec<usize> = (0..input.runs.len()).collect();
+    by_key.sort_by_key(|index| (input.runs[*index].key_min, input.runs[*index].seq_min));
+    let chosen = by_key
+        .chunk_by(|one, next| is_small(input, *one) == is_small(input, *next))
+        .filter_map(|stretch| small_neighbours(input, stretch))
+        .filter(|stretch| lies_alone(input.runs, stretch))
+        .max_by_key(Vec::len)?;
+    Some(input.rewrite(&chosen, 1, Cuts::by_size(input.run_bytes_max)))
+}
+
+fn is_small(input: &StrategyInput<'_>, index: usize) -> bool {
+    input.runs[index].file_bytes < input.run_bytes_max / SMALL_PART
+}
+
+/// Whether runs can be merged without others, and share keys with two others at most.
+fn lies_alone(runs: &[RunMeta], stretch: &[usize]) -> bool {
+    let Some(span) = order::Span::of(runs, stretch) else { return false };
+    let others = (0..runs.len()).filter(|index| !stretch.contains(index));
+    others.filter(|index| span.shares_keys(&runs[*index])).count() <= ENDS
+        && order::close(runs, stretch).len() == stretch.len()
 }
 
 /// The longest stretch of a chain that is worth joining: enough runs, none of them more

@@ -3,6 +3,7 @@
 mod columns;
 mod files;
 mod ingest;
+mod replaced;
 mod rows;
 mod series;
 mod streams;

@@ -138,6 +138,28 @@ fn tiny_flushes_in_order_are_joined_into_few_runs() {
     }
 }
 
+/// Each flush has rows of its own time, and marks those that it replaces, which the one before had.
+#[test]
+fn runs_that_reach_into_the_one_before_are_joined_into_few() {
+    for rows in [2, 8, 14] {
+        let stream = stream_of(LeadKind::Time, Merge::Latest, RunFormat::Hot);
+        let mut simulation = Simulation::new(stream, small_settings());
+        for flush in 0..500 {
+            for row in 0..rows {
+                simulation.insert(LeadKey::Time((flush - 1) * rows + row));
+                simulation.insert(LeadKey::Time(flush * rows + row));
+            }
+            simulation.flush();
+            simulation.settle(false);
+        }
+        print("reaching", &simulation);
+        let small = simulation.settings.run_bytes_max / 8;
+        let small = simulation.runs.iter().filter(|run| run.file_bytes < small).count();
+        assert!(small < 40, "{small} small runs");
+        assert!(simulation.write_amplification() < 6.0);
+    }
+}
+
 #[test]
 fn random_ids_stay_in_few_layers_with_little_garbage() {
     for kind in [LeadKind::Id16, LeadKind::Id32] {
