@@ -38,8 +38,13 @@ pub(crate) fn describe(store: &Store) -> String {
     }
     for name in Topic::names(store) {
         let topic = Topic::open(store, &name).unwrap();
-        writeln!(text, "topic {name}: {:?}, groups {:?}", topic.options(), topic.groups().unwrap())
-            .unwrap();
+        writeln!(
+            text,
+            "topic {name}: {}, groups {:?}",
+            known_then(&topic.options()),
+            topic.groups().unwrap()
+        )
+        .unwrap();
         (0..topic.partitions()).for_each(|partition| put_partition(&mut text, &topic, partition));
     }
     for name in Graph::names(store) {
@@ -52,7 +57,7 @@ pub(crate) fn describe(store: &Store) -> String {
 }
 
 fn put_logs(text: &mut String, logs: &Logs) {
-    writeln!(text, "log {}: {:?}", logs.name(), logs.options()).unwrap();
+    writeln!(text, "log {}: {}", logs.name(), known_then(&logs.options())).unwrap();
     writeln!(text, "columns {:?}", logs.columns().unwrap()).unwrap();
     let mut number = 0;
     for batch in logs.search(&Query::default()).unwrap() {
@@ -112,4 +117,12 @@ fn put_partition(text: &mut String, topic: &Topic, partition: u32) {
     }
     let checkpoint = topic.last_checkpoint(partition).unwrap().unwrap_or_default();
     writeln!(text, "checkpoint:\n{}", String::from_utf8(checkpoint).unwrap()).unwrap();
+}
+
+/// Options without those that came later, where they are what a store has that says nothing of them: the texts beside the stores
+/// are as they were when these were written.
+fn known_then(options: &impl std::fmt::Debug) -> String {
+    format!("{options:?}")
+        .replace(", compression: None", "")
+        .replace(", compression: Some(Usual)", "")
 }
