@@ -108,7 +108,7 @@ fn no_setting_of_a_store_is_missing_in_serve() {
         let other = match default.as_str() {
             "background" => "manual",
             "raise" => "flush",
-            _ if setting.expected().contains("duration") => "77m",
+            _ if setting.expected().contains("duration") => "77ms",
             _ => "77000000",
         };
         // By the environment, which has a name for each key.
