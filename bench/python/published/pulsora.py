@@ -21,6 +21,7 @@ import pyarrow as pa
 import timestrata
 
 from bench.python.common.sample import percentile
+from bench.python.published import serving
 from bench.python.published.results import Result
 from bench.python.published.taking import Taken
 
@@ -178,17 +179,19 @@ def queries(bench: Bench) -> Iterator[Result]:
             places = iter(range(0, 10**9, size))
 
             def page(
-                name: str = into.name,
+                table: timestrata.Table = into,
                 size: int = size,
                 rows: int = rows,
                 places: Iterator[int] = places,
             ) -> Any:
-                at = next(places) % rows
-                query = f'SELECT * FROM "{name}" ORDER BY timestamp LIMIT {size} OFFSET {at}'
-                return bench.store.sql(query).to_arrow()
+                return arrow_of(table, limit=size, offset=next(places) % rows)
 
             yield bench.row(
-                f"page {size}", 1, page, rounds, "SQL with LIMIT and OFFSET, each page the next one"
+                f"page {size}",
+                1,
+                page,
+                rounds,
+                "a scan with limit and offset, each page the next one",
             )
     yield from mixed(bench)
 
@@ -282,6 +285,25 @@ def cold(bench: Bench) -> Iterator[Result]:
         )
 
 
+def hits(bench: Bench) -> Iterator[Result]:
+    """Reads of the newest tenth of a table, by a store that has just been opened."""
+    rows, path = 2_000 if bench.few else 100_000, bench.folder / "hits.store"
+    with timestrata.open(path) as store:
+        store.table("t", time="timestamp").append(rows_of(rows))
+        store.compact("t")
+    with timestrata.open(path, mode="r") as store:
+        table, newest = store.table("t"), rows - rows // 10
+        for at in range(1_000):
+            start = START + timedelta(seconds=newest + at * 7_919 % (rows // 10))
+            arrow_of(table, start, start + timedelta(seconds=100))
+        cache = store.stats()["cache"]
+    yield told(
+        "hits",
+        100 * cache["hit_rate"],
+        "of 1,000 ranges of 100 rows, from the first one on; asked for are columns of decoded blocks",
+    )
+
+
 CHILD = """
 import io, sys, timestrata
 from pathlib import Path
@@ -310,12 +332,14 @@ def peak(bench: Bench) -> Iterator[Result]:
 
 
 def run(folder: Path, *, few: bool) -> Iterator[Result]:
-    """All rows that need no server."""
+    """All rows."""
     begin = time.monotonic()
     with timestrata.open(folder / "pulsora.store") as store:
         bench = Bench(store, folder, few, count())
         for group in (ingestion, queries, compression):
             yield from group(bench)
         yield from cold(bench)
+        yield from hits(bench)
         yield from peak(bench)
+    yield from serving.run(folder, lambda rows: csv_of(rows_of(rows)), few=few)
     print(f"({time.monotonic() - begin:.0f} s)", file=sys.stderr)
