@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ZIG_NAME = "ZIG"
+# Those that the drivers are written for.
+ZIG_VERSIONS = ("0.15.1", "0.15.2")
 
 
 class UnusableError(ValueError):
@@ -82,7 +84,9 @@ def _git(folder: Path, told: str, *words: str) -> str:
     return done.stdout
 
 
-def zig(wanted: tuple[str, ...], environment: Mapping[str, str] = os.environ) -> list[str]:
+def zig(
+    wanted: tuple[str, ...] = ZIG_VERSIONS, environment: Mapping[str, str] = os.environ
+) -> list[str]:
     """The words that call Zig: those of ZIG, else what is on the path, else the package of Python.
 
     Raises:

@@ -24,7 +24,6 @@ KNOWN = clones.Known(
     commit="0084a860ca2a016ede8190bdc6e230626d44e7fd",
     files=("build.zig.zon", "src/memtable.zig", "src/wal.zig", "src/model.zig"),
 )
-ZIG = ("0.15.1", "0.15.2")
 DRIVER = ROOT / "bench" / "peers" / "dls" / "driver.zig"
 # Groups of `timestrata-bench published` that measure the same rows of ours.
 OURS = ("synced", "ten thousand", "memory")
@@ -53,7 +52,7 @@ NOTE = "dls: a program of its own, before and after ours in turn; an entry as lo
 
 def prepare(folder: Path, into: Path) -> Path:
     """Builds the driver; raises what `clones` does."""
-    words = clones.zig(ZIG)
+    words = clones.zig()
     zbor = clones.zig_package(words, folder, "zbor")
     modules = [
         "--dep", "dls", f"-Mroot={DRIVER}",

@@ -25,7 +25,6 @@ KNOWN = clones.Known(
     commit="4689adebd69fb4be6b5b55bc69861ccb24b57b42",
     files=("build.zig.zon", "src/kausaldb.zig", "src/storage/engine.zig", "src/query/engine.zig"),
 )
-ZIG = ("0.15.1", "0.15.2")
 DRIVER = ROOT / "bench" / "peers" / "kausaldb" / "driver.zig"
 # Groups of `timestrata-bench published` that measure the same rows of ours.
 OURS = ("puts", "gets and deletes", "edges", "walks")
@@ -51,7 +50,7 @@ ROWS = {
 def prepare(folder: Path, into: Path) -> Path:
     """Builds the driver; raises what `clones` does."""
     modules = ["--dep", "kausaldb", f"-Mroot={DRIVER}", f"-Mkausaldb={folder / 'src' / 'kausaldb.zig'}"]  # fmt: skip
-    return clones.build_zig(clones.zig(ZIG), DRIVER, modules, into)
+    return clones.build_zig(clones.zig(), DRIVER, modules, into)
 
 
 def measure(driver: Path, dir: Path, *, few: bool) -> Iterator[Result]:

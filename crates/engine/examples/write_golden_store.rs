@@ -38,7 +38,7 @@ fn main() -> Result<()> {
         write_altered(&store);
         write_by_series(&store)?;
         write_added_up(&store)?;
-        write_log(&store, &streams);
+        write_log(&store, &streams)?;
         if is_killed {
             machine.tear(&store, &streams);
         } else {
@@ -326,7 +326,7 @@ fn write_added_up(store: &Store) -> Result<()> {
 }
 
 /// Commits of each kind that only the log holds, until the store is closed.
-fn write_log(store: &Store, streams: &Streams) {
+fn write_log(store: &Store, streams: &Streams) -> Result<()> {
     append_event(store, streams.events, 5_000, "a single row", Some(-1.5));
     append_event(store, streams.events, i64::MAX, "the end of time", None);
     let all = Changes::new()
@@ -339,12 +339,13 @@ fn write_log(store: &Store, streams: &Streams) {
     store.commit(Changes::new().delete_range(streams.topic, expired), WRITTEN).unwrap();
     store.commit(Changes::new().insert(streams.state, state(&[(2, "a", 32)])), WRITTEN).unwrap();
     // Rows and keys of two streams, of cells.
-    let mut both = store.group_appender(&[streams.state, streams.blocks]).unwrap();
+    let mut both = store.group_appender(&[streams.state, streams.blocks])?;
     let row = [Cell::Int(7), Cell::Text("g"), Cell::Int(70)];
     let (key, id) = ([Cell::Int(3), Cell::Text("c")], [Cell::Bytes(&[3; 16])]);
     let changes =
         [RowChange::Put(0, &row), RowChange::DeleteKey(0, &key), RowChange::DeleteKey(1, &id)];
-    both.commit(&changes, WRITTEN).unwrap();
+    both.commit(&changes, WRITTEN)?;
+    Ok(())
 }
 
 fn append_event(store: &Store, events: StreamId, time: i64, text: &str, value: Option<f64>) {

@@ -20,6 +20,16 @@ pub enum Durability {
     Synced,
 }
 
+impl Durability {
+    /// What is left to see to of a commit that somebody else syncs.
+    pub(crate) fn without_sync(self) -> Self {
+        match self {
+            Self::Synced => Self::Written,
+            weaker => weaker,
+        }
+    }
+}
+
 /// One change to one stream.
 #[derive(Debug, Clone)]
 pub(crate) enum Change {

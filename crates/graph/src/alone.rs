@@ -167,11 +167,8 @@ impl Graph {
             Some(appender) => appender,
             none => none.insert(self.store.group_appender(&self.shared.streams())?),
         };
-        match durability {
-            // Synced once the graph is free again for others, who share the sync.
-            Durability::Synced => appender.commit_to_sync(changes),
-            weaker => appender.commit(changes, weaker),
-        }
+        // Synced once the graph is free again for others, who share the sync.
+        appender.commit_leaving_sync(changes, durability)
     }
 
     /// What follows each commit that has changed edges.

@@ -270,11 +270,8 @@ impl Graph {
         blocks: &[(BlockId, Option<u32>)],
         durability: Durability,
     ) -> Result<SeqNo> {
-        let commit = || match durability {
-            // Synced once the graph is free again for others, who share the sync.
-            Durability::Synced => self.store.commit_to_sync(all),
-            weaker => self.store.commit(all, weaker),
-        };
+        // Synced once the graph is free again for others, who share the sync.
+        let commit = || self.store.commit_leaving_sync(all, durability);
         if blocks.is_empty() {
             return commit();
         }

@@ -64,11 +64,8 @@ impl Graph {
             Some(appender) => appender,
             none => none.insert(self.store.appender(self.shared.blocks)?),
         };
-        let committed = match durability {
-            // Synced once the graph is free again for others, who share the sync.
-            Durability::Synced => appender.append_to_sync(&row),
-            weaker => appender.append(&row, weaker),
-        };
+        // Synced once the graph is free again for others, who share the sync.
+        let committed = appender.append_leaving_sync(&row, durability);
         match &committed {
             Ok(seq) => {
                 self.shared.read_blocks.end_change(*seq);

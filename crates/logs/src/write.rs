@@ -173,9 +173,8 @@ impl Logs {
             self.promote(state, &columns)?;
         }
         let timestamp = state.arrive(self.store.wall_ns(), 1);
-        let seq = state.layout.with_row(timestamp, entry, memory, |row| match durability {
-            Durability::Synced => appender.append_to_sync(row),
-            _ => appender.append(row, durability),
+        let seq = state.layout.with_row(timestamp, entry, memory, |row| {
+            appender.append_leaving_sync(row, durability)
         })?;
         state.committed(timestamp);
         drop(writing);
@@ -249,10 +248,7 @@ impl Logs {
             next += part.num_rows() as i64;
             changes = changes.insert(self.stream_id(), stamped);
         }
-        let seq = match durability {
-            Durability::Synced => self.store.commit_to_sync(changes)?,
-            _ => self.store.commit(changes, durability)?,
-        };
+        let seq = self.store.commit_leaving_sync(changes, durability)?;
         writing.committed(next - 1);
         drop(writing);
         self.after(seq, durability)?;

@@ -304,11 +304,7 @@ impl LivePartition<'_> {
         let [key, value] =
             [record.key, record.value].map(|part| part.map_or(Cell::Null, Cell::Bytes));
         let cells = [Cell::UInt(offset), Cell::Int(time), key, value, Cell::Null];
-        let appended = match durability {
-            Durability::Synced => appender.append_to_sync(&cells),
-            weaker => appender.append(&cells, weaker),
-        };
-        match appended {
+        match appender.append_leaving_sync(&cells, durability) {
             Ok(seq) => {
                 let leaf = Hash::of_leaf(&live.envelope);
                 live.append(leaf, Span::of(record, time), &mut NewTiles::default());

@@ -239,11 +239,8 @@ impl Topic {
                 (*place, Receipt { partition: partition.number, offset, timestamp_ns })
             }));
         }
-        let seq = match options.durability {
-            // Synced once the partitions are free again for others, who share the sync.
-            Durability::Synced => self.store.commit_to_sync(changes),
-            weaker => self.store.commit(changes, weaker),
-        }?;
+        // Synced once the partitions are free again for others, who share the sync.
+        let seq = self.store.commit_leaving_sync(changes, options.durability)?;
         Ok(Staged::New((seq, receipts)))
     }
 

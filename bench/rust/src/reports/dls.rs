@@ -192,10 +192,10 @@ fn few(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
         (
             ["V4 10k write", "V4 10k read"],
             &long,
-            Durability::Written,
+            Durability::Synced,
             flushed,
             false,
-            "`Written`, flushed each 1,000",
+            "each `Synced`, flushed each 1,000",
         ),
         (["V3 10k write", "V3 10k read"], &long, Durability::Synced, None, false, "each `Synced`"),
         (["V2 write", "V2 read"], &short, Durability::Synced, None, false, "each `Synced`"),

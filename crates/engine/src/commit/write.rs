@@ -50,10 +50,15 @@ impl Engine {
         self.commit_prepared(prepared, durability)
     }
 
-    /// Commits a group of changes as `Written`, for a caller who syncs them at once.
-    pub(crate) fn commit_to_sync(&self, changes: Changes) -> Result<SeqNo> {
-        let (seq, flush_due) = self.place(self.prepare(changes)?, true)?;
-        self.after_commit(seq, Durability::Written, flush_due)?;
+    /// Commits a group of changes, for a caller who syncs them at once if they are to be synced.
+    pub(crate) fn commit_leaving_sync(
+        &self,
+        changes: Changes,
+        durability: Durability,
+    ) -> Result<SeqNo> {
+        let placed = self.place(self.prepare(changes)?, durability == Durability::Synced)?;
+        let (seq, flush_due) = placed;
+        self.after_commit(seq, durability.without_sync(), flush_due)?;
         Ok(seq)
     }
 

@@ -59,27 +59,22 @@ impl RowAppender {
     /// can hold, `Busy` under back-pressure where the policy says so; in these cases nothing
     /// was written. `Poisoned`, `ReadOnly`, `Closed` as for [`crate::Store::commit`].
     pub fn append(&mut self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
-        let to_sync = durability == Durability::Synced;
-        let outcome = self.place(cells, to_sync).and_then(|(seq, flush_due)| {
-            if flush_due || to_sync {
-                self.handle.engine.after_commit(seq, durability, flush_due)?;
-            }
-            Ok(seq)
-        });
-        self.handle.engine.telling(outcome)
+        let placed = self.place(cells, durability == Durability::Synced);
+        end_commit(&self.handle.engine, placed, durability)
     }
 
-    /// As [`append`](Self::append) with [`Durability::Written`], for a caller who lets go of a lock of its
-    /// own and then calls [`crate::Store::sync_through`] at once.
+    /// As [`append`](Self::append), but the sync of [`Durability::Synced`] is left to the caller, who lets go of a lock of
+    /// its own and then calls [`crate::Store::sync_through`] at once: so others who wait for that lock share the sync.
     ///
     /// # Errors
     /// As [`append`](Self::append).
-    pub fn append_to_sync(&mut self, cells: &[Cell<'_>]) -> Result<SeqNo> {
-        let outcome = self.place(cells, true).and_then(|(seq, flush_due)| {
-            self.handle.engine.after_commit(seq, Durability::Written, flush_due)?;
-            Ok(seq)
-        });
-        self.handle.engine.telling(outcome)
+    pub fn append_leaving_sync(
+        &mut self,
+        cells: &[Cell<'_>],
+        durability: Durability,
+    ) -> Result<SeqNo> {
+        let placed = self.place(cells, durability == Durability::Synced);
+        end_commit(&self.handle.engine, placed, durability.without_sync())
     }
 
     /// Gives a row its place in the order of commits; and whether a flush is due.
@@ -184,6 +179,22 @@ impl Engine {
             && core.memory_bytes + bytes as u64 <= settings.memory_bytes_max
             && self.wal.as_ref().is_none_or(|wal| wal.bytes() < settings.wal_bytes_max)
     }
+}
+
+/// Ends a commit that has its place: syncs it if it is to be, and sees to a flush that it made due.
+#[inline]
+pub(super) fn end_commit(
+    engine: &Engine,
+    placed: Result<(SeqNo, bool)>,
+    durability: Durability,
+) -> Result<SeqNo> {
+    let outcome = placed.and_then(|(seq, flush_due)| {
+        if flush_due || durability == Durability::Synced {
+            engine.after_commit(seq, durability, flush_due)?;
+        }
+        Ok(seq)
+    });
+    engine.telling(outcome)
 }
 
 /// The stream as it is now, if it has got other columns; an error if it has been dropped.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use timestrata_format::SeqNo;
 use timestrata_format::wal::EntryKind;
 
-use super::appender::altered;
+use super::appender::{altered, end_commit};
 use super::handle::Handle;
 use crate::memtable::{check_keys, check_row};
 use crate::state::{Engine, Slot, StoreState};
@@ -125,27 +125,22 @@ impl GroupAppender {
     /// `InvalidArgument` for no changes, a place that no stream has, and a key to delete of a stream that
     /// keeps every row; else as [`RowAppender::append`](crate::RowAppender::append).
     pub fn commit(&mut self, changes: &[RowChange<'_>], durability: Durability) -> Result<SeqNo> {
-        let to_sync = durability == Durability::Synced;
-        let outcome = self.place(changes, to_sync).and_then(|(seq, flush_due)| {
-            if flush_due || to_sync {
-                self.handle.engine.after_commit(seq, durability, flush_due)?;
-            }
-            Ok(seq)
-        });
-        self.handle.engine.telling(outcome)
+        let placed = self.place(changes, durability == Durability::Synced);
+        end_commit(&self.handle.engine, placed, durability)
     }
 
-    /// As [`commit`](Self::commit) with [`Durability::Written`], for a caller who lets go of a lock of its
-    /// own and then calls [`crate::Store::sync_through`] at once.
+    /// As [`commit`](Self::commit), but the sync of [`Durability::Synced`] is left to the caller, who lets go of a lock of
+    /// its own and then calls [`crate::Store::sync_through`] at once.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
-    pub fn commit_to_sync(&mut self, changes: &[RowChange<'_>]) -> Result<SeqNo> {
-        let outcome = self.place(changes, true).and_then(|(seq, flush_due)| {
-            self.handle.engine.after_commit(seq, Durability::Written, flush_due)?;
-            Ok(seq)
-        });
-        self.handle.engine.telling(outcome)
+    pub fn commit_leaving_sync(
+        &mut self,
+        changes: &[RowChange<'_>],
+        durability: Durability,
+    ) -> Result<SeqNo> {
+        let placed = self.place(changes, durability == Durability::Synced);
+        end_commit(&self.handle.engine, placed, durability.without_sync())
     }
 
     /// Gives changes their place in the order of commits; and whether a flush is due.

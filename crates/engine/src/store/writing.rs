@@ -44,13 +44,13 @@ impl Store {
         self.engine().telling(self.engine().commit(changes, durability))
     }
 
-    /// As [`Store::commit`] with [`Durability::Written`](crate::Durability::Written), for a caller who lets go of a lock of its own
-    /// and then calls [`Store::sync_through`] at once: it is written in the way that makes that cheap.
+    /// As [`Store::commit`], but the sync of [`Durability::Synced`](crate::Durability::Synced) is left to the caller, who lets go
+    /// of a lock of its own and then calls [`Store::sync_through`] at once: it is written in the way that makes that cheap.
     ///
     /// # Errors
     /// As [`Store::commit`].
-    pub fn commit_to_sync(&self, changes: Changes) -> Result<SeqNo> {
-        self.engine().telling(self.engine().commit_to_sync(changes))
+    pub fn commit_leaving_sync(&self, changes: Changes, durability: Durability) -> Result<SeqNo> {
+        self.engine().telling(self.engine().commit_leaving_sync(changes, durability))
     }
 
     /// What to answer a write with that finds nothing to change, or what it asks for done already: it
