@@ -2,13 +2,16 @@
 //! go on, data can be let go of, the store can be closed and opened, and writes go on by themselves.
 #![expect(clippy::unwrap_used, reason = "a test fails that way")]
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampMillisecondArray};
 use timestrata_engine::{Durability, ErrorKind, KeyRange, Result, Settings, Store};
-use timestrata_graph::{BlockId, Graph, GraphChanges, GraphOptions, NewBlock};
+use timestrata_graph::{
+    BlockId, Changed, Direction, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, NewBlock,
+};
 use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
 use timestrata_table::{Table, TableOptions, WriteOptions};
 use timestrata_timelog::{Timelog, TimelogOptions};
@@ -202,4 +205,78 @@ fn all_models_outlive_a_full_disk() {
     assert!(
         timestrata_engine::check(&timestrata_engine::Io::os(), &disk.store()).unwrap().is_sound()
     );
+}
+
+/// One by one, which is another way than many changes together take.
+#[test]
+fn single_changes_to_a_graph_on_a_full_disk_are_made_whole_or_refused_whole() {
+    const ENDS: u8 = 30;
+    let Some(disk) = SmallDisk::mount("40m") else { return };
+    let store = Store::open(disk.store(), settings()).unwrap();
+    create(&store);
+    let graph = Graph::create(&store, "calls", &GraphOptions::default()).unwrap();
+    let id = |number: u8| BlockId::from([number; 16]);
+    let change = |changes| graph.change(&changes, Durability::Written);
+    for number in 0..ENDS {
+        let block = NewBlock { id: Some(id(number)), content: b"a block", ..NewBlock::default() };
+        change(GraphChanges::new().put(block)).unwrap();
+    }
+    let pairs = || (0..ENDS).flat_map(|source| (0..ENDS).map(move |target| (source, target)));
+    for (source, target) in pairs() {
+        change(GraphChanges::new().link(Edge::new(id(source), "calls", id(target)))).unwrap();
+    }
+    // From here on versions of blocks and edges are known, so that a delete need not look for them.
+    graph.view().unwrap().adjacency().unwrap().unwrap();
+    fill(&store);
+    let mut edges: BTreeSet<(u8, u8)> = pairs().collect();
+    let mut blocks: BTreeSet<u8> = (0..ENDS).collect();
+    let mut refused = 0;
+    let mut is_made = |changed: Result<Changed>| match changed {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+            refused += 1;
+            false
+        }
+    };
+    // What is left of the log is too short for the commits above; these go on until not even one of them fits.
+    for (source, target) in pairs().filter(|(source, _)| source % 2 == 0).cycle().take(600) {
+        if edges.contains(&(source, target)) {
+            let key = EdgeKey { source: id(source), kind: "calls".into(), target: id(target) };
+            if is_made(change(GraphChanges::new().unlink(key))) {
+                edges.remove(&(source, target));
+            }
+        } else {
+            let edge = Edge::new(id(source), "calls", id(target));
+            if is_made(change(GraphChanges::new().link(edge))) {
+                edges.insert((source, target));
+            }
+        }
+    }
+    for number in (0..ENDS).filter(|number| number % 3 == 0) {
+        if is_made(change(GraphChanges::new().delete(id(number)))) {
+            blocks.remove(&number);
+            edges.retain(|(source, target)| *source != number && *target != number);
+        }
+    }
+    println!("{refused} refused");
+    assert!(refused > 0, "the log was never full");
+    let seen = |graph: &Graph, direction| {
+        let view = graph.view().unwrap();
+        let of = |number| view.edges(id(number), direction, &[]).unwrap();
+        let ends = |edge: Edge| (edge.key.source.bytes()[0], edge.key.target.bytes()[0]);
+        let edges: BTreeSet<(u8, u8)> = (0..ENDS).flat_map(of).map(ends).collect();
+        let there = |number: &u8| view.get(id(*number)).unwrap().is_some();
+        (edges, (0..ENDS).filter(there).collect::<BTreeSet<u8>>())
+    };
+    for direction in [Direction::Out, Direction::In] {
+        assert_eq!(seen(&graph, direction), (edges.clone(), blocks.clone()), "{direction:?}");
+    }
+    assert!(!store.is_poisoned());
+    store.close().unwrap();
+    let store = Store::open(disk.store(), settings()).unwrap();
+    let graph = Graph::open(&store, "calls").unwrap();
+    for direction in [Direction::Out, Direction::In] {
+        assert_eq!(seen(&graph, direction), (edges.clone(), blocks.clone()), "{direction:?}");
+    }
 }
