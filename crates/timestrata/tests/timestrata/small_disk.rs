@@ -207,15 +207,29 @@ fn all_models_outlive_a_full_disk() {
     );
 }
 
+/// Blocks of a graph whose changes are made one by one.
+const ENDS: u8 = 30;
+
+fn id(number: u8) -> BlockId {
+    BlockId::from([number; 16])
+}
+
+/// Its edges, as the stream of a direction has them, and its blocks.
+fn seen(graph: &Graph, direction: Direction) -> (BTreeSet<(u8, u8)>, BTreeSet<u8>) {
+    let view = graph.view().unwrap();
+    let of = |number| view.edges(id(number), direction, &[]).unwrap();
+    let ends = |edge: Edge| (edge.key.source.bytes()[0], edge.key.target.bytes()[0]);
+    let edges = (0..ENDS).flat_map(of).map(ends).collect();
+    (edges, (0..ENDS).filter(|number| view.get(id(*number)).unwrap().is_some()).collect())
+}
+
 /// One by one, which is another way than many changes together take.
 #[test]
 fn single_changes_to_a_graph_on_a_full_disk_are_made_whole_or_refused_whole() {
-    const ENDS: u8 = 30;
     let Some(disk) = SmallDisk::mount("40m") else { return };
     let store = Store::open(disk.store(), settings()).unwrap();
     create(&store);
     let graph = Graph::create(&store, "calls", &GraphOptions::default()).unwrap();
-    let id = |number: u8| BlockId::from([number; 16]);
     let change = |changes| graph.change(&changes, Durability::Written);
     for number in 0..ENDS {
         let block = NewBlock { id: Some(id(number)), content: b"a block", ..NewBlock::default() };
@@ -261,14 +275,6 @@ fn single_changes_to_a_graph_on_a_full_disk_are_made_whole_or_refused_whole() {
     }
     println!("{refused} refused");
     assert!(refused > 0, "the log was never full");
-    let seen = |graph: &Graph, direction| {
-        let view = graph.view().unwrap();
-        let of = |number| view.edges(id(number), direction, &[]).unwrap();
-        let ends = |edge: Edge| (edge.key.source.bytes()[0], edge.key.target.bytes()[0]);
-        let edges: BTreeSet<(u8, u8)> = (0..ENDS).flat_map(of).map(ends).collect();
-        let there = |number: &u8| view.get(id(*number)).unwrap().is_some();
-        (edges, (0..ENDS).filter(there).collect::<BTreeSet<u8>>())
-    };
     for direction in [Direction::Out, Direction::In] {
         assert_eq!(seen(&graph, direction), (edges.clone(), blocks.clone()), "{direction:?}");
     }
