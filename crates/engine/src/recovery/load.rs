@@ -12,7 +12,9 @@ use crate::state::{
     PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version,
 };
 use crate::stream::open_definition;
-use crate::wal::{ReadMode, WalPosition, WalReader, WalStart, WalTail};
+use crate::wal::{
+    ReadMode, WalPosition, WalReader, WalRecord, WalStart, WalTail, each_record,
+};
 use crate::{Error, ErrorKind, Result};
 use timestrata_format::{RunId, SeqNo, WalId};
 
@@ -147,17 +149,19 @@ pub(crate) fn catch_up(
         reader.stop_behind(through);
     }
     let mut replay = Replay::new(core);
-    while let Some(record) = reader.next_record()? {
+    let mut take = |record: &WalRecord<'_>| {
         if from_seq.is_some_and(|seen| record.seq <= seen) {
-            continue;
+            return Ok(());
         }
         if replay.lacks_commit_before(record.seq) {
             at_gap()?;
         }
-        replay.apply(&record)?;
+        replay.apply(record)?;
         report.commits_replayed += 1;
         report.bytes_replayed += record.payload.len() as u64;
-    }
+        Ok(())
+    };
+    let reader = each_record(reader, &mut take)?;
     replay.finish();
     let tail = reader.tail();
     report.torn_tail = tail.torn.clone();

@@ -55,7 +55,7 @@ use crate::{Error, Result};
 
 pub(crate) use batch::{check_loggable, decode_batch, encode_batch};
 pub(crate) use payload::{PayloadBuilder, decode_range};
-pub(crate) use reader::{ReadMode, WalPosition, WalReader, WalRecord, WalTail};
+pub(crate) use reader::{ReadMode, WalPosition, WalReader, WalRecord, WalTail, each_record};
 pub(crate) use row::RowLayout;
 pub(crate) use row_record::RowRecord;
 pub(crate) use spares::OldSegments;

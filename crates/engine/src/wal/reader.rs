@@ -10,11 +10,13 @@
 //! segment whose start record names the last whole record shows that an earlier recovery
 //! stopped here too: the log goes on there. Otherwise the log ends here.
 
+mod ahead;
 mod cursor;
 mod records;
 mod verdict;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
@@ -24,6 +26,10 @@ use super::segment::{FIRST_COMMIT_OFFSET, START_OFFSET, segment_path};
 use super::segment_ids;
 use super::writer::WalStart;
 use crate::{Error, ErrorKind, Result};
+use ahead::Windows;
+pub(crate) use ahead::each_record;
+#[cfg(test)]
+pub(super) use ahead::{each_ahead, each_alone};
 use cursor::SegmentCursor;
 
 /// Who reads.
@@ -107,6 +113,8 @@ pub(crate) struct WalReader {
     /// The last commit to be given.
     through: Option<SeqNo>,
     finished: bool,
+    /// Memory to read into, where others keep what was read for a while.
+    windows: Option<Arc<Windows>>,
 }
 
 impl WalReader {
@@ -169,7 +177,24 @@ impl WalReader {
             torn: None,
             through: None,
             finished: false,
+            windows: None,
         }
+    }
+
+    /// Reads into memory that is given back from now on.
+    fn reuse(&mut self, windows: &Arc<Windows>) {
+        self.windows = Some(Arc::clone(windows));
+        if let Some(cursor) = &mut self.cursor {
+            cursor.windows = self.windows.clone();
+        }
+    }
+
+    /// Bytes that are still to be read, about: all segments but the last are full. None for who goes on where an
+    /// earlier reading ended.
+    fn bytes_left(&self) -> u64 {
+        let length = self.cursor.as_ref().map_or(0, |cursor| cursor.len);
+        let full = self.segments.len().saturating_sub(1) as u64;
+        if self.searches { length.saturating_mul(full) } else { 0 }
     }
 
     /// Refuses a log without a segment that must be there.

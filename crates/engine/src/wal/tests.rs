@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use timestrata_format::{SeqNo, StoreId, WalId};
-use timestrata_io::{Disk, Io, ManualClock, MemoryDisk, OpenMode, SeededRng};
+use timestrata_io::{Bytes, Disk, Io, ManualClock, MemoryDisk, OpenMode, SeededRng};
 
+use super::reader::{each_ahead, each_alone};
 use super::*;
 use crate::{ErrorKind, Result, Settings};
 
@@ -64,13 +65,30 @@ fn read_from(
     floor: WalId,
     from: Option<WalPosition>,
 ) -> Result<(Records, WalTail)> {
-    let mut reader = WalReader::open(io, &dir(), STORE, mode, floor, from)?;
-    let mut records = Vec::new();
-    while let Some(record) = reader.next_record()? {
-        records.push((record.seq.0, record.payload.to_vec()));
+    let by = |each: EachRecord| {
+        let reader = WalReader::open(io, &dir(), STORE, mode, floor, from)?;
+        let mut records = Vec::new();
+        let reader = each(reader, &mut |record| {
+            records.push((record.seq.0, record.payload.to_vec()));
+            Ok(())
+        })?;
+        Ok((records, reader.tail()))
+    };
+    let alone = by(each_alone);
+    if mode == ReadMode::Recovery {
+        // On two threads it is the same, to the last word of an error.
+        let told = |read: &Result<(Records, WalTail)>| match read {
+            Ok(read) => Ok(read.clone()),
+            Err(error) => Err(error.to_string()),
+        };
+        assert!(told(&alone) == told(&by(each_ahead)));
     }
-    Ok((records, reader.tail()))
+    alone
 }
+
+/// A way to give each record of a log, and the reader in the end.
+type EachRecord =
+    fn(WalReader, &mut dyn FnMut(&WalRecord<'_>) -> Result<()>) -> Result<WalReader>;
 
 fn recover(io: &Io) -> (Records, WalTail) {
     read(io, ReadMode::Recovery, FIRST).unwrap()
@@ -119,6 +137,31 @@ fn records_come_back_in_order_with_gaps_and_over_several_segments() {
     assert!(records == expected);
     assert_eq!((tail.torn, tail.last_seq), (None, Some(SeqNo(199))));
     assert!(wal.segments() > 20);
+}
+
+#[test]
+fn who_takes_records_in_can_stop_at_any_of_them_and_keep_what_they_hold() {
+    let io = io();
+    // Several windows, in each of several segments.
+    let wal = create(&io, 1 << 20, fresh(FIRST));
+    (1..=300).for_each(|seq| append(&wal, seq, 10_000 + seq as usize));
+    for stop in [0, 1, 150, 299, 300] {
+        let reader =
+            WalReader::open(&io, &dir(), STORE, ReadMode::Recovery, FIRST, None).unwrap();
+        let mut kept = Vec::new();
+        let taken = each_ahead(reader, &mut |record| {
+            if record.seq.0 > stop {
+                return Err(crate::Error::new(ErrorKind::Closed, "enough"));
+            }
+            kept.push(record.share(record.payload));
+            Ok(())
+        });
+        assert_eq!(taken.map_err(|error| error.to_string()).is_ok(), stop == 300);
+        assert_eq!(kept.len() as u64, stop);
+        // The memory of windows is used again only where nothing of it is kept.
+        let are_whole = |(seq, kept): (u64, &Bytes)| **kept == payload(seq, 10_000 + seq as usize);
+        assert!((1..).zip(&kept).all(are_whole));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::support::*;
 use crate::watched_disk::{Step, WatchedDisk, Watcher};
 use timestrata_engine::{Access, BusyPolicy, Changes, Durability, ErrorKind, Io, Settings, Store};
+use timestrata_io::OpenMode;
 
 #[test]
 fn a_killed_process_loses_nothing_that_was_written() {
@@ -335,4 +336,61 @@ fn the_log_is_read_and_never_mapped() {
     assert_eq!(read(&reader, "events").len(), 501);
     writer.close().unwrap();
     assert_eq!(read(&open(Access::Write), "events").len(), 501);
+}
+
+/// A log of twenty segments, long enough for a second thread, with single rows and batches in turns.
+fn long_log(machine: &Machine) -> (Settings, Store, Vec<Pair>) {
+    const MIB: u64 = 1 << 20;
+    let settings = Settings {
+        memtable_bytes_max: 256 * MIB,
+        memory_bytes_max: 512 * MIB,
+        wal_segment_bytes: MIB,
+        wal_bytes_max: 256 * MIB,
+        ..tiny()
+    };
+    let store = machine.open(settings.clone());
+    let stream = store.create_stream(keep("events")).unwrap();
+    let mut rows = Vec::new();
+    for turn in 0..100_i64 {
+        let of = |count: i64, bytes: usize| -> Vec<Pair> {
+            let row = |at: i64| (turn * 1_000 + at, vec![(turn + at) as u8; bytes]);
+            (0..count).map(row).collect()
+        };
+        let (alone, together) = (of(100, 1_000), of(50, 3_000));
+        append(&store, stream, &alone);
+        insert(&store, stream, &together, Durability::Synced);
+        rows.extend(alone.into_iter().chain(together));
+    }
+    rows.sort_by_key(|(time, _)| *time);
+    (settings, store, rows)
+}
+
+#[test]
+fn a_long_log_is_read_back_by_two_threads_as_by_one() {
+    let machine = Machine::new();
+    let (settings, store, rows) = long_log(&machine);
+    assert!(store.stats().wal_bytes > 20 << 20);
+    let killed = machine.copy().open(settings);
+    assert_eq!(killed.recovery_report().commits_replayed, 100 * 101);
+    let mut found = read(&killed, "events");
+    // Of one time batches and single rows may come in any order.
+    let mut rows = rows;
+    rows.sort();
+    found.sort();
+    assert!(found == rows);
+}
+
+#[test]
+fn damage_in_a_long_log_is_told_as_in_a_short_one() {
+    let machine = Machine::new();
+    let (settings, _store, _) = long_log(&machine);
+    for segment in ["0000000000000003", "000000000000000a"] {
+        let damaged = machine.copy();
+        let path = Path::new("/store/wal").join(format!("{segment}.wal"));
+        let file = damaged.io.disk.open(&path, OpenMode::ReadWrite).unwrap();
+        file.write_at(500_000, &[0xA5; 4_096]).unwrap();
+        let error = damaged.try_open(Access::Write, settings.clone()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption);
+        assert!(error.to_string().contains(&format!("{segment}.wal")), "{error}");
+    }
 }

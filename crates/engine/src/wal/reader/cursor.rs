@@ -13,6 +13,7 @@ use timestrata_format::wal::{
 use timestrata_format::{HeaderError, SeqNo, StoreId, WalId};
 use timestrata_io::{Bytes, DiskFile, Io, OpenMode};
 
+use super::ahead::Windows;
 use crate::planted::{Plant, is_planted};
 use crate::wal::segment::FIRST_COMMIT_OFFSET;
 use crate::{Error, ErrorKind, Result};
@@ -33,10 +34,12 @@ pub(super) struct SegmentCursor {
     pub(super) path: PathBuf,
     file: Arc<dyn DiskFile>,
     seed: RecordSeed,
-    len: u64,
+    pub(super) len: u64,
     /// A copy of a part.
     pub(super) window: Bytes,
     window_start: u64,
+    /// Memory that others have given back.
+    pub(super) windows: Option<Arc<Windows>>,
 }
 
 /// What is behind the last record.
@@ -64,7 +67,8 @@ impl SegmentCursor {
         let len = file.len().map_err(failed)?;
         let window = Bytes::new();
         let seed = RecordSeed::new(store_id, id);
-        let mut cursor = Self { id, path, file, seed, len, window, window_start: 0 };
+        let (window_start, windows) = (0, None);
+        let mut cursor = Self { id, path, file, seed, len, window, window_start, windows };
         cursor.check_header(store_id)?;
         Ok(Some(cursor))
     }
@@ -145,10 +149,12 @@ impl SegmentCursor {
         Ok(())
     }
 
-    /// The memory of the last window, where nothing that was read from it has been kept: pages that
-    /// are new to the process cost about as much as what is read into them.
+    /// The memory of the last window, where nothing that was read from it has been kept, or of another: pages
+    /// that are new to the process cost about as much as what is read into them.
     fn take_window(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.window).try_into_mut().map(Vec::from).unwrap_or_default()
+        let own = std::mem::take(&mut self.window).try_into_mut().ok();
+        let given_back = || self.windows.as_ref()?.take();
+        own.filter(|own| !own.is_empty()).map(Vec::from).or_else(given_back).unwrap_or_default()
     }
 
     /// The whole record at `offset`, its checksums right; `None` if there is none.

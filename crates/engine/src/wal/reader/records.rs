@@ -11,7 +11,10 @@ impl WalReader {
     pub(super) fn open_segment(&self, id: WalId) -> Result<SegmentCursor> {
         let path = segment_path(&self.dir, id);
         match SegmentCursor::open(&self.io, path, self.store_id, id) {
-            Ok(Some(cursor)) => Ok(cursor),
+            Ok(Some(mut cursor)) => {
+                cursor.windows.clone_from(&self.windows);
+                Ok(cursor)
+            }
             Ok(None) => Err(self.moved_on(id)),
             // Renamed and used again between the listing and the opening.
             Err(_) if self.mode == ReadMode::Follower && !self.still_there(id)? => {
