@@ -12,9 +12,7 @@ use crate::state::{
     PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version,
 };
 use crate::stream::open_definition;
-use crate::wal::{
-    ReadMode, WalPosition, WalReader, WalRecord, WalStart, WalTail, each_record,
-};
+use crate::wal::{ReadMode, WalPosition, WalReader, WalRecord, WalStart, WalTail, each_record};
 use crate::{Error, ErrorKind, Result};
 use timestrata_format::{RunId, SeqNo, WalId};
 

@@ -87,8 +87,7 @@ fn read_from(
 }
 
 /// A way to give each record of a log, and the reader in the end.
-type EachRecord =
-    fn(WalReader, &mut dyn FnMut(&WalRecord<'_>) -> Result<()>) -> Result<WalReader>;
+type EachRecord = fn(WalReader, &mut dyn FnMut(&WalRecord<'_>) -> Result<()>) -> Result<WalReader>;
 
 fn recover(io: &Io) -> (Records, WalTail) {
     read(io, ReadMode::Recovery, FIRST).unwrap()
@@ -146,8 +145,7 @@ fn who_takes_records_in_can_stop_at_any_of_them_and_keep_what_they_hold() {
     let wal = create(&io, 1 << 20, fresh(FIRST));
     (1..=300).for_each(|seq| append(&wal, seq, 10_000 + seq as usize));
     for stop in [0, 1, 150, 299, 300] {
-        let reader =
-            WalReader::open(&io, &dir(), STORE, ReadMode::Recovery, FIRST, None).unwrap();
+        let reader = WalReader::open(&io, &dir(), STORE, ReadMode::Recovery, FIRST, None).unwrap();
         let mut kept = Vec::new();
         let taken = each_ahead(reader, &mut |record| {
             if record.seq.0 > stop {

@@ -154,10 +154,8 @@ pub(in crate::wal) fn each_ahead(
     reader.reuse(&windows);
     // In a slot, where it still is if no thread begins.
     let slot = Arc::new(Mutex::new(Some(reader)));
-    let (theirs, mut end) = (
-        Arc::clone(&slot),
-        EndOnDrop { shared: Arc::clone(&shared), reader: None },
-    );
+    let (theirs, mut end) =
+        (Arc::clone(&slot), EndOnDrop { shared: Arc::clone(&shared), reader: None });
     let body = move || {
         let reader = theirs.lock().take();
         if let Some(mut reader) = reader {
