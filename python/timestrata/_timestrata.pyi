@@ -304,6 +304,7 @@ class Table:
         batch_rows: int | None = None,
         on_error: Literal["fail", "skip"] = "fail",
         on_mismatch: Literal["error", "widen"] = "error",
+        sync: bool = True,
     ) -> dict[str, Any]: ...
     def scan(
         self,

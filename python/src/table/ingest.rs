@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use timestrata_engine::{Durability, ErrorKind, Io, Result};
+use timestrata_engine::{ErrorKind, Io, Result};
 use timestrata_ingest::rows::{
     Format, OnError, ReadOptions, ReadReport, Source, open_path, open_reader,
 };
@@ -17,12 +17,17 @@ use timestrata_table::{Commits, IngestOptions, Table as TableModel, WriteOptions
 use super::Table;
 use super::write::on_mismatch_of;
 use crate::error::{refused, to_python, type_name};
-use crate::interrupt::interruptible;
+use crate::interrupt::{detached, interruptible};
 use crate::path::GivenPath;
 use crate::settings::word;
 
 /// Bytes that are asked of a file object at once.
 const PIECE_BYTES: usize = 1 << 20;
+/// An object that has no more is taken in by the thread that asked.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// Where pieces of an object go.
+type Pieces = SyncSender<io::Result<Vec<u8>>>;
 
 /// What is read.
 enum From {
@@ -34,7 +39,7 @@ enum From {
 impl Table {
     /// Load the rows of a file: CSV, JSON lines, Arrow, Parquet, each packed by gzip or zstd or not.
     ///
-    /// A file is one atomic commit that survives a power cut, however many rows it has; memory
+    /// A file is one atomic commit that survives a power cut, however many rows it has, unless told otherwise; memory
     /// stays bounded. Types are inferred from a sample, and all values are held to them.
     ///
     /// Parameters
@@ -53,6 +58,9 @@ impl Table {
     ///     What to do with rows that don't fit: nothing is kept, or they are left out.
     /// on_mismatch : {"error", "widen"}, optional
     ///     As in ``append``.
+    /// sync : bool, default True
+    ///     Return only once the rows would survive a power cut; without, they survive the end of the
+    ///     process, as what ``append`` stores. Many small files are taken in sooner without.
     ///
     /// Returns
     /// -------
@@ -72,7 +80,7 @@ impl Table {
     /// >>> flights.ingest(file, format="csv")["rows"], flights.count()
     /// (2, 2)
     #[pyo3(signature = (source, format=None, *, delimiter=None, header=true, batch_rows=None,
-                        on_error="fail", on_mismatch="error"))]
+                        on_error="fail", on_mismatch="error", sync=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn ingest<'py>(
         &self,
@@ -84,6 +92,7 @@ impl Table {
         batch_rows: Option<usize>,
         on_error: &str,
         on_mismatch: &str,
+        sync: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let on_mismatch = on_mismatch_of(on_mismatch)?;
         let mut read = ReadOptions {
@@ -106,7 +115,7 @@ impl Table {
         }
         let options = IngestOptions {
             table: self.wanted.clone(),
-            write: WriteOptions { durability: Durability::Synced, on_mismatch },
+            write: WriteOptions { durability: self.handle.durability(sync), on_mismatch },
             commits: batch_rows.map_or(Commits::One, Commits::Every),
             ..IngestOptions::default()
         };
@@ -117,8 +126,9 @@ impl Table {
             From::Path(path) => {
                 interruptible(py, move || load(open_path(&Io::os(), &path, &read)?))?
             }
-            From::Object(object) => object
-                .feed(py, move |reader| load(open_reader(reader, "the file object", &read)?))?,
+            From::Object(object) => object.feed(py, batch_rows.is_none(), move |reader| {
+                load(open_reader(reader, "the file object", &read)?)
+            })?,
         };
         if let Some(table) = table {
             self.has_become(table);
@@ -168,14 +178,25 @@ struct FileObject {
 }
 
 impl FileObject {
+    /// Takes in what the object has; `as_one` if that is one commit.
     fn feed<T: Send + 'static>(
         self,
         py: Python<'_>,
+        as_one: bool,
         work: impl FnOnce(PieceReader) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let (sender, receiver) = sync_channel::<io::Result<Vec<u8>>>(2);
+        let first = self.piece(py)?.unwrap_or_default();
+        // Rows that are committed as they come don't wait for what may come much later.
+        let is_all = first.is_empty()
+            || (as_one && first.len() <= SMALL_BYTES && self.piece_behind(py, &sender)?);
         let reader =
-            PieceReader { pieces: std::sync::Mutex::new(receiver), piece: Cursor::new(Vec::new()) };
+            PieceReader { pieces: std::sync::Mutex::new(receiver), piece: Cursor::new(first) };
+        if is_all {
+            // To take it in takes less than a thread does to begin.
+            drop(sender);
+            return detached(py, || work(reader));
+        }
         let worker = std::thread::Builder::new()
             .name("timestrata-ingest".into())
             .spawn(move || work(reader))?;
@@ -194,19 +215,30 @@ impl FileObject {
     }
 
     /// Hands on all that the object has, until nobody wants more.
-    fn give(&self, py: Python<'_>, sender: &SyncSender<io::Result<Vec<u8>>>) -> PyResult<()> {
-        let object = self.object.bind(py);
-        loop {
-            let piece = object.call_method1("read", (PIECE_BYTES,))?;
-            let Ok(bytes) = piece.cast::<PyBytes>() else {
-                return Err(PyTypeError::new_err("read() gave no bytes: open the file as 'rb'"));
-            };
-            let bytes = bytes.as_bytes().to_vec();
-            if bytes.is_empty() || py.detach(|| sender.send(Ok(bytes))).is_err() {
-                return Ok(());
+    fn give(&self, py: Python<'_>, sender: &Pieces) -> PyResult<()> {
+        while let Some(piece) = self.piece(py)? {
+            if py.detach(|| sender.send(Ok(piece))).is_err() {
+                break;
             }
             py.check_signals()?;
         }
+        Ok(())
+    }
+
+    /// What the object gives next; `None` at its end.
+    fn piece(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
+        let piece = self.object.bind(py).call_method1("read", (PIECE_BYTES,))?;
+        let Ok(bytes) = piece.cast::<PyBytes>() else {
+            return Err(PyTypeError::new_err("read() gave no bytes: open the file as 'rb'"));
+        };
+        let bytes = bytes.as_bytes();
+        Ok((!bytes.is_empty()).then(|| bytes.to_vec()))
+    }
+
+    /// Whether nothing more comes; what does is handed on, for which there must be room.
+    fn piece_behind(&self, py: Python<'_>, sender: &Pieces) -> PyResult<bool> {
+        let piece = self.piece(py)?;
+        Ok(piece.map(|piece| sender.try_send(Ok(piece))).is_none())
     }
 }
 
