@@ -13,7 +13,7 @@ pub(super) fn edges_of(view: &View, side: EdgeSide, id: BlockId) -> Vec<Edge> {
         EdgeSide::Out => Direction::Out,
         EdgeSide::In => Direction::In,
     };
-    let mut edges = Vec::new();
+    let mut edges = Vec::with_capacity(view.degree(number, direction));
     view.for_each(number, direction, &EdgeFilter::all(), |neighbor| {
         let kind = view.kinds().shared_name(neighbor.kind);
         let Some((kind, other)) = kind.zip(view.id(neighbor.number)) else { return };

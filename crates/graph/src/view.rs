@@ -198,20 +198,21 @@ impl GraphView {
     /// # Errors
     /// What reading may fail with.
     pub fn edges(&self, id: BlockId, direction: Direction, kinds: &[&str]) -> Result<Vec<Edge>> {
-        let mut edges = Vec::new();
         let in_memory = self.adjacency.get().filter(|view| view.tells_all());
-        for side in EdgeSide::of(direction) {
-            let found = match in_memory {
-                Some(view) => in_memory::edges_of(view, *side, id),
-                None => self.shared.edges_of(&self.snapshot, *side, id)?,
-            };
-            let is_new = |edge: &Edge| {
-                let is_again = *side == EdgeSide::In
-                    && direction == Direction::Both
-                    && edge.key.source == edge.key.target;
-                !is_again && (kinds.is_empty() || kinds.contains(&&*edge.key.kind))
-            };
-            edges.extend(found.into_iter().filter(is_new));
+        let of_side = |side: EdgeSide| match in_memory {
+            Some(view) => Ok(in_memory::edges_of(view, side, id)),
+            None => self.shared.edges_of(&self.snapshot, side, id),
+        };
+        let mut edges = match direction {
+            Direction::Out | Direction::Both => of_side(EdgeSide::Out)?,
+            Direction::In => of_side(EdgeSide::In)?,
+        };
+        if direction == Direction::Both {
+            let is_new = |edge: &Edge| edge.key.source != edge.key.target;
+            edges.extend(of_side(EdgeSide::In)?.into_iter().filter(is_new));
+        }
+        if !kinds.is_empty() {
+            edges.retain(|edge| kinds.contains(&&*edge.key.kind));
         }
         Ok(edges)
     }
