@@ -41,7 +41,7 @@ help:
 	@echo "                        write a new baseline; ONLY=NAME: only measures whose name holds that"
 	@echo "make report             the rows of five systems' published reports, to docs/report; QUICK=1 as above;"
 	@echo "                        KEEP=0.1.0: keep them as that release's"
-	@echo "                        DLS=FOLDER KAUSALDB=FOLDER, clones: theirs beside ours (bench/README.md)"
+	@echo "                        DLS=, KAUSALDB=, PULSORA=FOLDER, clones: theirs beside ours (bench/README.md)"
 	@echo "make soak HOURS=1       a mixed load on all models of one store, to docs/report; under half an hour, or"
 	@echo "                        with QUICK=1, to bench/results; SEED=n repeats the steps of another one"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
@@ -165,7 +165,7 @@ bench-check:
 report:
 	$(if $(and $(QUICK),$(KEEP)),$(error QUICK=1 measures small sizes, which no release keeps))
 	@TIMESTRATA_VENV=venv-bench tools/setup bench timelog
-	@$(IN) python3 -m bench.python.published live --check
+	@$(IN_BENCH) python -m bench.python.published live --check
 	@mkdir -p bench/results
 	@$(IN) $(BUILD_RELEASE) --bin timestrata-bench
 	@$(IN) bash -c '"$$CARGO_TARGET_DIR/release/timestrata-bench" published $(if $(QUICK),--quick) --out $(PUBLISHED)'
@@ -174,7 +174,7 @@ report:
 		published $(if $(QUICK),--quick) --out $(PUBLISHED)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
 	@$(IN_BENCH) python -m bench.python.published measure $(if $(QUICK),--quick) --results $(PUBLISHED)
-	@$(IN) python3 -m bench.python.published live $(if $(QUICK),--quick) --results $(PUBLISHED)
+	@$(IN_BENCH) python -m bench.python.published live $(if $(QUICK),--quick) --results $(PUBLISHED)
 	@$(IN) python3 -m bench.python.published page --stamp all --results $(PUBLISHED) \
 		$(if $(QUICK),--page bench/results/report.quick)
 	$(if $(KEEP),@$(IN) python3 -m bench.python.published keep $(KEEP) && $(IN) python3 -m bench.python.published page)

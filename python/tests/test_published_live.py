@@ -25,7 +25,7 @@ TOLD = """
 @pytest.fixture
 def published(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.syspath_prepend(str(ROOT))
-    names = ("catalogue", "clones", "dls", "kausaldb", "live", "results")
+    names = ("catalogue", "clones", "dls", "kausaldb", "live", "pulsora_live", "results")
     return SimpleNamespace(**{name: importlib.import_module(f"bench.python.published.{name}") for name in names})
 
 
@@ -172,3 +172,38 @@ def test_a_clone_whose_packages_were_not_fetched_is_not_built(
     package = tmp_path / "cache" / "p" / "a-1.0-x"
     package.mkdir(parents=True)
     assert clones.zig_package([str(zig)], tmp_path, "a") == package
+
+
+def test_calls_of_pulsora_become_rates_by_the_amount_of_a_call(published: SimpleNamespace) -> None:
+    spread = {"p50": 0.002, "p95": 0.003, "p99": 0.004, "calls": 15}
+    names = ("parse 100", "whole 1000", "batch 100", "range10 10000", "page 1000", "mixed", "tables", "block 1000", "pack integer")
+    told = {name: spread for name in names} | {"ratio boolean": {"value": 40.0}, "peak": {"value": 130.0}}
+    found = {row.id: row for row in published.pulsora_live.rows(told, typed=2_000)}
+    values = {id: pytest.approx(row.value) for id, row in found.items()}
+    # A batch of 100 is one of 10,000 rows, a page is one, and a block is told in milliseconds.
+    assert values == {
+        "parse 100": 50_000, "whole 1000": 500_000, "batch 100": 5_000_000, "range10 10000": 5_000_000, "page 1000": 500,
+        "mixed": 5_500, "tables": 5_000_000, "block 1000": 2, "pack integer": 1_000_000, "ratio boolean": 40, "peak": 130,
+    }  # fmt: skip
+    assert {row.side for row in found.values()} == {"peer"}
+    assert (found["page 1000"].p50, found["page 1000"].p99, found["page 1000"].runs) == (0.002, 0.004, 15)
+    assert set(found) <= {row.id for row in published.catalogue.report("pulsora").rows}
+
+
+def test_a_driver_in_rust_is_built_against_the_folder_that_was_named(
+    published: SimpleNamespace, tmp_path: Path
+) -> None:
+    other, driver, into = tmp_path / "other", tmp_path / "driver.rs", tmp_path / "built"
+    (other / "src").mkdir(parents=True)
+    manifest = ["[package]", 'name = "other"', 'version = "1.2.3"', 'edition = "2021"', "", "[profile.release]", "debug = 0"]
+    (other / "Cargo.toml").write_text("\n".join(manifest), encoding="utf-8")
+    (other / "src" / "lib.rs").write_text("pub fn answer() -> u32 { 42 }", encoding="utf-8")
+    driver.write_text('fn main() { println!("{}", other::answer()); }', encoding="utf-8")
+    made = published.clones.build_cargo(driver, "other", other, [], into)
+    assert subprocess.run([made], capture_output=True, text=True, check=True).stdout == "42\n"
+    assert "debug = 0" in (into / "other" / "Cargo.toml").read_text(encoding="utf-8")
+    # Nothing is written where it is named.
+    assert sorted(path.name for path in other.iterdir()) == ["Cargo.toml", "src"]
+    driver.write_text("fn main() { other::no_answer(); }", encoding="utf-8")
+    with pytest.raises(published.clones.UnusableError, match=r"driver\.rs: does not build: error"):
+        published.clones.build_cargo(driver, "other", other, [], into)

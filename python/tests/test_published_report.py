@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import xml.etree.ElementTree as xml
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -95,6 +96,27 @@ def test_a_row_that_is_not_measured_says_so_and_why(
     assert "- never: it has no such part." in text
 
 
+def test_a_row_that_is_behind_says_why_as_far_as_that_is_known(
+    published: SimpleNamespace, other: tuple[Any, Any]
+) -> None:
+    report, lines = other
+    text = published.page.text([report], lines, {})
+    assert "- in 100: behind: why is not known; of 100." in text
+    assert "- in 10:" not in text
+    (row,) = [row for row in report.rows if row.id == "in 100"]
+    sides = published.page.found(lines, report, row)
+    told = replace(row, behind="it does more")
+    assert published.page.reason(told, sides) == "it does more"
+    # A floor that is behind itself is a reason; one that is ahead is none.
+    assert published.page.reason(told, sides | {"floor": {"value": 300.0}}) == (
+        "the floor alone is 0.75 of what was published, it does more"
+    )
+    assert published.page.reason(told, sides | {"floor": {"value": 500.0}}) == "it does more"
+    # Behind the live system alone is behind too.
+    assert published.page.is_behind(replace(row, published=None), sides | {"peer": {"value": 300.0}})
+    assert not published.page.is_behind(replace(row, published=None), sides)
+
+
 def test_a_page_says_when_all_rows_of_a_report_were_measured(
     published: SimpleNamespace, other: tuple[Any, Any], tmp_path: Path
 ) -> None:
@@ -151,8 +173,10 @@ def test_no_row_of_a_report_is_left_out_silently(published: SimpleNamespace) -> 
     lines = published.results.read()
     for report in reports:
         for row in report.rows:
-            is_measured = "ours" in published.page.found(lines, report, row)
-            assert is_measured or row.why, f"{report.key}, {row.id}"
+            sides = published.page.found(lines, report, row)
+            assert "ours" in sides or row.why, f"{report.key}, {row.id}"
+            is_told = not published.page.is_behind(row, sides) or published.page.reason(row, sides)
+            assert is_told, f"{report.key}, {row.id}: nothing says why ours is behind"
     known = {(report.key, row.id) for report in reports for row in report.rows}
     assert {(line["report"], line["id"]) for line in lines} <= known
 

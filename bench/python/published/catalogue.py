@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,17 +28,19 @@ class Row:
     p50: float | None = None
     p95: float | None = None
     p99: float | None = None
-    # Why it is behind, or what it can't be held against, told beside it.
+    # Why it is not measured, or what it can't be held against, told beside it.
     why: str = ""
+    # Why ours is behind, told where it is.
+    behind: str = ""
 
     @property
     def is_time(self) -> bool:
         return self.unit in LOWER
 
     def ratio(self, ours: float, other: float) -> float:
-        """Above 1 where ours is better."""
+        """Above 1 where ours is better; without bound where it takes nothing at all."""
         over, under = (other, ours) if self.is_time else (ours, other)
-        return over / under if under else 0.0
+        return over / under if under else math.inf
 
 
 @dataclass(frozen=True)

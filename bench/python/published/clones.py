@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,3 +147,35 @@ def build_zig(words: list[str], driver: Path, modules: list[str], into: Path) ->
         first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)
         raise UnusableError(f"{driver}: does not build: {first.strip()}")
     return made
+
+
+def build_cargo(driver: Path, name: str, folder: Path, wanted: list[str], into: Path) -> Path:
+    """Builds a driver of ours in Rust against the crate in a folder, by the profile that the crate has for releases.
+
+    `wanted` are lines of dependencies that the driver has besides it.
+
+    Raises:
+        UnusableError: it doesn't build.
+    """
+    package = into / name
+    package.mkdir(parents=True, exist_ok=True)
+    with (folder / "Cargo.toml").open("rb") as file:
+        profile = tomllib.load(file).get("profile", {}).get("release", {})
+    lines = [
+        "[package]", f'name = "{name}-driver"', 'version = "0.0.0"', 'edition = "2024"', "",
+        "[[bin]]", f'name = "{name}-driver"', f"path = {json.dumps(str(driver))}", "",
+        "[dependencies]", f"{name} = {{ path = {json.dumps(str(folder))} }}", *wanted, "",
+        "[profile.release]", *(f"{key} = {json.dumps(value)}" for key, value in profile.items()), "",
+        "[workspace]", "",
+    ]  # fmt: skip
+    (package / "Cargo.toml").write_text("\n".join(lines), encoding="utf-8")
+    command = ["cargo", "build", "--release", "--manifest-path", str(package / "Cargo.toml"), "--target-dir", str(package / "target")]  # fmt: skip
+    # It builds the libraries that it was written for, not those of the system.
+    own = {key: value for key, value in os.environ.items() if not key.startswith("ROCKSDB_")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=own)
+    if done.returncode:
+        first = next(
+            (line for line in done.stderr.splitlines() if line.startswith("error")), done.stderr
+        )
+        raise UnusableError(f"{driver}: does not build: {first.strip()}")
+    return package / "target" / "release" / f"{name}-driver"

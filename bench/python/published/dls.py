@@ -26,7 +26,7 @@ KNOWN = clones.Known(
 )
 DRIVER = ROOT / "bench" / "peers" / "dls" / "driver.zig"
 # Groups of `timestrata-bench published` that measure the same rows of ours.
-OURS = ("synced", "ten thousand", "memory")
+OURS = ("synced", "written", "ten thousand", "memory")
 NEVER = 2**32 - 1
 
 

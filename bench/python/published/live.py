@@ -13,11 +13,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench.python.common.arguments import TARGET
-from bench.python.published import clones, dls, kausaldb, results
+from bench.python.common.arguments import ROOT, TARGET
+from bench.python.published import clones, dls, kausaldb, pulsora_live, results
 from bench.python.published.results import Result
 
-PEERS = {"dls": dls, "kausaldb": kausaldb}
+PEERS = {"dls": dls, "kausaldb": kausaldb, "pulsora": pulsora_live}
 ROUNDS = 2
 COMMAND = TARGET / "release" / "timestrata-bench"
 # What the mean of rounds is taken of; the rest of a line is the same in all of them.
@@ -69,7 +69,7 @@ def beside(key: str, driver: Path, dir: Path, *, few: bool) -> Iterator[Result]:
     peer, taken = PEERS[key], list[Result]()
 
     def of_ours() -> Iterator[Result]:
-        yield from ours(key, peer.OURS, dir, few=few)
+        yield from ours(key, peer.OURS, dir, by_package=getattr(peer, "BY_PACKAGE", False), few=few)
 
     def of_theirs() -> Iterator[Result]:
         yield from peer.measure(driver, dir, few=few)
@@ -82,8 +82,10 @@ def beside(key: str, driver: Path, dir: Path, *, few: bool) -> Iterator[Result]:
     yield from means(result for result in taken if result.id in rows)
 
 
-def ours(key: str, groups: Iterable[str], dir: Path, *, few: bool) -> Iterator[Result]:
-    """What `timestrata-bench published` measures of a report in some of its groups."""
+def ours(
+    key: str, groups: Iterable[str], dir: Path, *, by_package: bool, few: bool
+) -> Iterator[Result]:
+    """What `timestrata-bench published` measures of a report in some of its groups, and the package of Python, if it does."""
     with tempfile.TemporaryDirectory(dir=dir) as name:
         out = Path(name) / "report.json"
         for group in groups:
@@ -91,6 +93,11 @@ def ours(key: str, groups: Iterable[str], dir: Path, *, few: bool) -> Iterator[R
             into = ["--out", str(out), "--dir", name]
             command = [str(COMMAND), "published", "--only", group, *into, *more]
             subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        if by_package:
+            more = ["--quick"] if few else []
+            words = ["-m", "bench.python.published", "measure", "--only", key]
+            command = [sys.executable, *words, "--results", str(out), "--dir", name, *more]
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True, cwd=ROOT)
         known = {field.name for field in fields(Result)}
         for line in json.loads(out.read_text(encoding="utf-8")):
             if line["report"] == key:

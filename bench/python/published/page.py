@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -28,6 +29,8 @@ A ratio above 1 says that ours is better. A published figure is of another machi
 the ratio to the live system is the one that compares. What each report's rows do not say about themselves stands above them.
 """
 ABSENT = "-"
+# What was measured of a row, by side.
+Sides = dict[SideName, dict[str, Any]]
 SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
@@ -46,7 +49,7 @@ def of_report(lines: Lines, report: Report) -> Lines:
     return [line for line in lines if line["report"] == report.key]
 
 
-def found(lines: Lines, report: Report, row: Row) -> dict[SideName, dict[str, Any]]:
+def found(lines: Lines, report: Report, row: Row) -> Sides:
     """What was measured of a row, by side."""
     return {line["side"]: line for line in of_report(lines, report) if line["id"] == row.id}
 
@@ -107,7 +110,7 @@ def _report(report: Report, lines: Lines, stamp: Stamp | None) -> Iterator[str]:
         yield ""
 
 
-def _line(row: Row, sides: dict[SideName, dict[str, Any]]) -> str:
+def _line(row: Row, sides: Sides) -> str:
     def value(side: SideName) -> float | None:
         return sides[side]["value"] if side in sides else None
 
@@ -120,6 +123,8 @@ def _line(row: Row, sides: dict[SideName, dict[str, Any]]) -> str:
         if ours is None or other is None:
             return ABSENT
         found = row.ratio(ours, other)
+        if not math.isfinite(found):
+            return ABSENT
         if found >= 1:
             return readable(found)
         return f"**{readable(found)}**" if found >= 0.1 else f"**{found:.1g}**"
@@ -131,18 +136,39 @@ def _line(row: Row, sides: dict[SideName, dict[str, Any]]) -> str:
     )
 
 
+def is_behind(row: Row, sides: Sides) -> bool:
+    """Whether ours is worse than what was published, or than the live system."""
+    if "ours" not in sides:
+        return False
+    others = (row.published, sides["peer"]["value"] if "peer" in sides else None)
+    return any(
+        row.ratio(sides["ours"]["value"], other) < 1 for other in others if other is not None
+    )
+
+
+def reason(row: Row, sides: Sides) -> str:
+    """Why ours is behind, as far as that is known: that the machine itself is, of which floors tell, and what else was found."""
+    reasons = [row.behind] if row.behind else []
+    if row.published and "floor" in sides:
+        floor = row.ratio(sides["floor"]["value"], row.published)
+        if floor < 1:
+            reasons.insert(0, f"the floor alone is {readable(floor)} of what was published")
+    return ", ".join(reasons)
+
+
 def _notes(rows: tuple[Row, ...], report: Report, lines: Lines) -> Iterator[str]:
     for row in rows:
+        sides = found(lines, report, row)
         notes = [row.why] if row.why else []
+        if is_behind(row, sides):
+            notes.append(f"behind: {reason(row, sides) or 'why is not known'}")
         # Of each side what another one doesn't say too.
-        notes += dict.fromkeys(
-            side["note"] for side in found(lines, report, row).values() if "note" in side
-        )
+        notes += dict.fromkeys(side["note"] for side in sides.values() if "note" in side)
         if notes:
             yield f"- {row.id}: {'; '.join(notes)}."
 
 
-def _latencies(row: Row, sides: dict[SideName, dict[str, Any]]) -> Iterator[str]:
+def _latencies(row: Row, sides: Sides) -> Iterator[str]:
     if row.p50 is not None:
         cells = " | ".join(_seconds(getattr(row, key)) for key in ("p50", "p95", "p99"))
         yield f"| {row.id} | published | {cells} | - | - | - |"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from bench.python.common.picture import FAINT, TEXT, WIDTH, Axis, framed, words
@@ -56,6 +57,7 @@ def ratios(report: Report, lines: Lines) -> str:
             ("live", sides["peer"]["value"] if "peer" in sides else None),
         )
         held = [(name, row.ratio(ours, other)) for name, other in others if other is not None]
+        held = [(name, ratio) for name, ratio in held if math.isfinite(ratio)]
         if held:
             rows.append((row.id, held))
     axis = Axis.of([1.0, *(ratio for _, held in rows for _, ratio in held)], LEFT, WIDTH - RIGHT)

@@ -16,7 +16,8 @@ pub mod suite;
 
 pub use measure::{Better, Measure, grouped};
 pub use raw::{
-    Direct, Prepared, anonymous_bytes, folder_bytes, read_folder, scratch, sync_disk, tree_bytes,
+    Direct, Prepared, anonymous_bytes, folder_bytes, process_seconds, read_folder, scratch,
+    sync_disk, tree_bytes, written_bytes,
 };
 pub use request::{OPTIONS, Request};
 pub use rows::{Batches, Numbers, STEP, Shuffle, bytes_schema};

@@ -1,10 +1,11 @@
-//! The machine without a store: files to hold figures against, and the process's memory.
+//! The machine without a store: files to hold figures against, and what the process takes of memory, disk and processor.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, fdatasync, open, syncfs};
 use rustix::io::{pread, pwrite, read};
+use rustix::time::{ClockId, clock_gettime};
 use tempfile::TempDir;
 use timestrata_io::{Disk, OsDisk};
 
@@ -183,12 +184,32 @@ pub fn tree_bytes(dir: &Path) -> Result<u64> {
 /// # Errors
 /// Where the system has no `/proc`.
 pub fn anonymous_bytes() -> Result<u64> {
-    let file = open("/proc/self/status", OFlags::RDONLY, Mode::empty())?;
+    Ok(told_by_kernel("/proc/self/status", "RssAnon:")? * 1024)
+}
+
+/// Bytes that this process has had the system write to disks so far: pages count when they are changed,
+/// those of mapped files too.
+///
+/// # Errors
+/// Where the system has no `/proc`, or doesn't count them.
+pub fn written_bytes() -> Result<u64> {
+    told_by_kernel("/proc/self/io", "write_bytes:")
+}
+
+/// The number behind a word at the beginning of a line.
+fn told_by_kernel(path: &str, word: &str) -> Result<u64> {
+    let file = open(path, OFlags::RDONLY, Mode::empty())?;
     let mut text = vec![0; PAGE_BYTES];
     let count = read(&file, &mut text)?;
     text.truncate(count);
     let text = String::from_utf8_lossy(&text);
-    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let kib = line.and_then(|rest| rest.split_whitespace().next());
-    Ok(kib.ok_or("no RssAnon in /proc/self/status")?.parse::<u64>()? * 1024)
+    let line = text.lines().find_map(|line| line.strip_prefix(word));
+    let number = line.and_then(|rest| rest.split_whitespace().next());
+    Ok(number.ok_or_else(|| format!("no {word} in {path}"))?.parse()?)
+}
+
+/// Processor time that this process has taken so far, in seconds: of all threads, those that have ended too.
+pub fn process_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

@@ -143,6 +143,20 @@ fn written(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
     let played = play(bench, &how)?;
     let note = "each `Written`, which survives the process; flushed each 1,000 entries";
     played.add(rows, (&["V8 write"], &[]), note);
+    parts(bench, rows, &entries, played.writes.median())
+}
+
+/// What a write is made of, by what is left of it where there is no log.
+fn parts(bench: &Bench, rows: &mut Rows, entries: &[NewEntry], written: f64) -> Result<()> {
+    let how =
+        Play { entries, durability: Durability::Written, flush_each: None, is_in_memory: true };
+    let rest = play(bench, &how)?.writes;
+    let note = "the same write to a store in memory: encoding too, which is done in place";
+    rows.add(Row::of_calls("V8 finish", Side::Ours, OURS, &rest, micros).note(note));
+    let (log, runs) = (micros(written - rest.median()), rest.count() as u64);
+    let note =
+        "what more the median of 'V8 write' takes than that of 'V8 finish'; without the sync";
+    rows.add(Row::new("V8 log", Side::Ours, OURS, log, runs).note(note));
     Ok(())
 }
 

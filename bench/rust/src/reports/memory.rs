@@ -78,7 +78,7 @@ fn links(dir: &Path, count: u64) -> Result<(Figures, Store)> {
 }
 
 fn compaction(dir: &Path, count: u64) -> Result<(Figures, Store)> {
-    let made = kausaldb::Made::in_runs(dir, &kausaldb::blocks(count))?;
+    let made = kausaldb::Made::in_runs(dir, Settings::default(), &kausaldb::blocks(count))?;
     let mut rise = Rise::begin()?;
     std::thread::scope(|scope| -> Result<()> {
         let compacting = scope.spawn(|| made.store.compact(None));

@@ -3,6 +3,7 @@
 mod dls;
 mod kausaldb;
 pub(crate) mod memory;
+mod pulsora;
 
 use timestrata_bench::{OPTIONS, Request, Result, published};
 
@@ -20,7 +21,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let request = || Request::read(arguments.iter().cloned(), &[], &usage);
     let graph = published::run("kausaldb", &kausaldb::GROUPS, request()?)?;
     let logs = published::run("dls", &dls::GROUPS, request()?)?;
-    if graph && logs { Ok(()) } else { Err("some rows were not measured".into()) }
+    let table = published::run("pulsora", &pulsora::GROUPS, request()?)?;
+    if graph && logs && table { Ok(()) } else { Err("some rows were not measured".into()) }
 }
 
 fn micros(seconds: f64) -> f64 {

@@ -1,25 +1,27 @@
-//! KausalDB's report: blocks and edges, hops and walks, compaction, the log, and runs of blocks.
+//! KausalDB's report: blocks and edges, hops and walks; compaction, the log, and runs of blocks in [`runs`].
+
+mod runs;
 
 use std::hint::black_box;
 use std::path::Path;
 
 use timestrata_bench::published::{Row, RowGroup, Rows, Side};
-use timestrata_bench::{Bench, Numbers, Prepared, Result, Samples, scratch, settle, tree_bytes};
+use timestrata_bench::{Bench, Numbers, Prepared, Result, Samples, scratch, settle};
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_graph::adjacency::{EdgeFilter, View};
-use timestrata_graph::walk::{Order, Scratch, WalkOptions, walk};
+use timestrata_graph::walk::{Order, Scratch, Step, WalkOptions, walk};
 use timestrata_graph::{BlockId, Direction, Edge, Graph, GraphChanges, GraphOptions, NewBlock};
 
-use super::{FLOOR, OURS, a_second, memory};
-use crate::engine::recovery;
+use super::{FLOOR, OURS, a_second, memory, micros};
 
-pub(super) const GROUPS: [RowGroup; 7] = [
+pub(super) const GROUPS: [RowGroup; 8] = [
     RowGroup { name: "puts", run: puts },
     RowGroup { name: "gets and deletes", run: gets },
     RowGroup { name: "edges", run: edges },
     RowGroup { name: "walks", run: walks },
-    RowGroup { name: "compaction", run: compaction },
-    RowGroup { name: "log and runs", run: log_and_runs },
+    RowGroup { name: "compaction", run: runs::compaction },
+    RowGroup { name: "lookups by run", run: runs::lookups },
+    RowGroup { name: "log and runs", run: runs::log_and_runs },
     RowGroup { name: "memory", run: memory::of_graph },
 ];
 
@@ -34,8 +36,6 @@ const RUNS: usize = 8;
 const FLOOR_FILE_BYTES: u64 = 16 << 20;
 /// Calls that take less than looking at the clock are timed so many at once.
 const CALLS: usize = 64;
-/// Blocks of a commit where its report syncs a batch.
-const BATCH: usize = 256;
 const KIND: &str = "calls";
 
 pub(super) struct Made {
@@ -51,13 +51,22 @@ impl Made {
     }
 
     /// One whose blocks are in several runs.
-    pub(super) fn in_runs(path: &Path, blocks: &[(BlockId, Vec<u8>)]) -> Result<Self> {
-        let made = Self::new(path, Settings::default())?;
-        for part in blocks.chunks(blocks.len().div_ceil(RUNS)) {
-            made.put_many(part)?;
-            made.store.flush()?;
-        }
+    pub(super) fn in_runs(
+        path: &Path,
+        settings: Settings,
+        blocks: &[(BlockId, Vec<u8>)],
+    ) -> Result<Self> {
+        let made = Self::new(path, settings)?;
+        made.put_in_runs(blocks)?;
         Ok(made)
+    }
+
+    fn put_in_runs(&self, blocks: &[(BlockId, Vec<u8>)]) -> Result<()> {
+        for part in blocks.chunks(blocks.len().div_ceil(RUNS)) {
+            self.put_many(part)?;
+            self.store.flush()?;
+        }
+        Ok(())
     }
 
     pub(super) fn put(
@@ -158,8 +167,7 @@ fn gets(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
     let note = format!("{CALLS} calls at once: one takes less than looking at the clock");
     let samples = of_some(bench, &again, get)?;
     rows.add(Row::of_calls("get hot", Side::Ours, OURS, &samples, a_second).note(note));
-    let micros = Row::of_calls("hit cache", Side::Ours, OURS, &samples, |median| median * 1e6);
-    rows.add(micros);
+    rows.add(Row::of_calls("hit cache", Side::Ours, OURS, &samples, micros));
     drop(view);
     made.compact()?;
     made.store.close()?;
@@ -174,9 +182,8 @@ fn gets(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
     }
     let note = "each for the first time since the store was opened, of 100,000 in a compacted run";
     rows.add(Row::of_calls("get cold", Side::Ours, OURS, &cold, a_second).note(note));
-    let in_micros = |id: &str, samples: &Samples| {
-        Row::of_calls(id, Side::Ours, OURS, samples, |median| median * 1e6)
-    };
+    let in_micros =
+        |id: &str, samples: &Samples| Row::of_calls(id, Side::Ours, OURS, samples, micros);
     rows.add(in_micros("hit second", &cold).note(note));
     let (mut misses, mut numbers) = (Samples::new(), Numbers::new(71));
     for _ in 0..bench.many(BLOCKS) {
@@ -260,17 +267,22 @@ fn walks(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
         made.graph.change(&GraphChanges::new().link_many(edges), Durability::Written)?;
         let (view, mut scratch) = (made.adjacency()?, Scratch::new());
         let (options, mut samples) = (WalkOptions::default(), Samples::new());
+        let mut given = 0;
         for _ in 0..bench.rounds(2_000) {
             let found = bench.watch.sample(&mut samples, 1.0, || {
                 let start = view.number(ids[0]).ok_or("no such node")?;
-                Ok(walk(&view, &mut scratch, &[start], order, &options, |_| true).nodes.len())
+                Ok(walk(&view, &mut scratch, &[start], order, &options, |_| true).nodes)
             })?;
-            if found != ids.len() {
-                return Err(format!("{name}: {found} nodes of {}", ids.len()).into());
+            if found.len() != ids.len() {
+                return Err(format!("{name}: {} nodes of {}", found.len(), ids.len()).into());
             }
+            given = found.capacity() * size_of::<Step>();
         }
         let note = "from the id to numbers and depths of all nodes";
-        rows.add(Row::of_calls(name, Side::Ours, OURS, &samples, |median| median * 1e6).note(note));
+        rows.add(Row::of_calls(name, Side::Ours, OURS, &samples, micros).note(note));
+        let note = format!("{given} B are what it gives; the rest is kept for the next walk");
+        let bytes = (given + scratch.bytes()) as f64;
+        rows.add(Row::new(&format!("{name} memory"), Side::Ours, OURS, bytes, 1).note(note));
         made.store.close()?;
     }
     hops(bench, rows)
@@ -320,116 +332,4 @@ fn hops(bench: &Bench, rows: &mut Rows) -> Result<()> {
     let note = format!("all nodes within three hops, {} on average", nodes / starts.len());
     rows.add(Row::of_calls("hop 3", Side::Ours, OURS, &samples, a_second).note(note));
     Ok(made.store.close()?)
-}
-
-fn compaction(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
-    let dir = scratch(&bench.dir)?;
-    let blocks = blocks(bench.many(COMPACTED));
-    let bytes = (blocks.len() * CONTENT_BYTES) as f64;
-    let (mut samples, mut spaces) = (Samples::new(), Samples::new());
-    for round in 0..bench.rounds(5) {
-        let path = dir.path().join(round.to_string());
-        let made = Made::in_runs(&path, &blocks)?;
-        bench.watch.sample(&mut samples, 1.0, || Ok(made.store.compact(None)?))?;
-        made.store.close()?;
-        spaces.add(tree_bytes(&path.join("runs"))? as f64 / bytes);
-    }
-    let note = "runs of a closed store over contents put, which don't compress";
-    let row = Row::new("space amplification", Side::Ours, OURS, spaces.median(), 5).note(note);
-    rows.add(row);
-    let rate = |seconds: f64| bytes / 1e6 / seconds;
-    let note = "100 MB of contents in eight runs, compacted into one";
-    rows.add(Row::of_calls("compact manual", Side::Ours, OURS, &samples, rate).note(note));
-    Ok(())
-}
-
-/// The log, read back where nothing was flushed; and runs of 10,000 blocks.
-fn log_and_runs(bench: &mut Bench, rows: &mut Rows) -> Result<()> {
-    let dir = scratch(&bench.dir)?;
-    let blocks = blocks(bench.many(100_000));
-    let path = dir.path().join("log");
-    let made = Made::new(&path, Settings::default())?;
-    let mut batches = Samples::new();
-    for some in blocks.chunks(BATCH) {
-        let changes = put_all(some);
-        bench
-            .watch
-            .sample(&mut batches, 1.0, || Ok(made.graph.change(&changes, Durability::Synced)?))?;
-    }
-    let bytes = (BATCH * CONTENT_BYTES) as f64;
-    let note = "256 blocks a commit, each commit `Synced`; contents alone are counted";
-    let rate = |seconds: f64| bytes / 1e6 / seconds;
-    rows.add(Row::of_calls("log sequential", Side::Ours, OURS, &batches, rate).note(note));
-    let mut alone = Samples::new();
-    for block in blocks.iter().take(bench.many(SYNCED) as usize) {
-        bench.watch.sample(&mut alone, 1.0, || made.put(block, Durability::Synced))?;
-    }
-    let rate = |seconds: f64| CONTENT_BYTES as f64 / 1e6 / seconds;
-    let note = "a block a commit, each `Synced`; contents alone are counted";
-    rows.add(Row::of_calls("log random", Side::Ours, OURS, &alone, rate).note(note));
-    made.store.close()?;
-    recovery(bench, rows)?;
-    of_runs(bench, rows, &dir.path().join("runs"), &blocks)
-}
-
-/// Opening a store whose rows are in the log alone, as its writer's end left it, beside reading and checksumming that log.
-fn recovery(bench: &Bench, rows: &mut Rows) -> Result<()> {
-    let found = recovery::measured(bench)?;
-    let note = "half the rows single commits of 64 B values, half commits of 10,000 rows";
-    let runs = found.ours.count() as u64;
-    rows.add(Row::new("recovery", Side::Ours, OURS, found.ours.median(), runs).note(note));
-    let floor = "reading and CRC-32C of the same bytes";
-    rows.add(Row::new("recovery", Side::Floor, floor, found.floor.median(), runs));
-    Ok(())
-}
-
-/// Flushes of 10,000 blocks, what memory holds before and after, and the run that comes of one.
-fn of_runs(
-    bench: &Bench,
-    rows: &mut Rows,
-    path: &Path,
-    blocks: &[(BlockId, Vec<u8>)],
-) -> Result<()> {
-    let some = blocks.get(..bench.many(BLOCKS) as usize).unwrap_or(blocks);
-    let (mut flushes, mut opens, mut scans) = (Samples::new(), Samples::new(), Samples::new());
-    let mut left = 0;
-    for round in 0..bench.rounds(9) {
-        let path = path.join(round.to_string());
-        let made = Made::new(&path, Settings::default())?;
-        made.put_many(some)?;
-        bench.watch.sample(&mut flushes, 1.0, || Ok(made.store.flush()?))?;
-        left = made.store.stats().memtable_bytes;
-        made.store.close()?;
-        let store = bench.watch.sample(&mut opens, 1.0, || {
-            let store = Store::open(&path, Settings::default())?;
-            black_box(Graph::open(&store, "graph")?.view()?.get(some[0].0)?);
-            Ok(store)
-        })?;
-        let graph = Graph::open(&store, "graph")?;
-        let seen = bench.watch.sample(&mut scans, 1.0, || {
-            let mut seen = 0;
-            for batch in graph.view()?.scan_blocks()? {
-                seen += batch?.num_rows();
-            }
-            Ok(seen)
-        })?;
-        if seen != some.len() {
-            return Err(format!("{seen} blocks of {} were scanned", some.len()).into());
-        }
-        store.close()?;
-    }
-    let count = some.len() as f64;
-    let rate = |seconds: f64| count / seconds;
-    let note = "a flush: sorted, encoded, written and synced";
-    rows.add(Row::of_calls("build", Side::Ours, OURS, &flushes, rate).note(note));
-    let millis = |seconds: f64| seconds * 1e3;
-    let note = "a store with one run opened, and a block read";
-    rows.add(Row::of_calls("load index", Side::Ours, OURS, &opens, millis).note(note));
-    rows.add(
-        Row::of_calls("scan", Side::Ours, OURS, &scans, rate)
-            .note("as Arrow rows, with all columns"),
-    );
-    let note = "the store's own count of rows in memory";
-    rows.add(Row::new("flush after", Side::Ours, OURS, left as f64 / 1e6, 1).note(note));
-    Ok(())
 }
