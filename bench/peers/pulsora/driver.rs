@@ -47,6 +47,7 @@ fn main() -> Result<()> {
     driver.peak(typed)?;
     driver.ingestion()?;
     driver.queries()?;
+    driver.blocks()?;
     driver.types(typed)?;
     println!("{}", serde_json::to_string(&driver.told)?);
     Ok(())
@@ -269,6 +270,11 @@ impl Driver {
                 },
             )?;
         }
+        Ok(())
+    }
+
+    /// Blocks of columns from bytes in memory to rows.
+    fn blocks(&mut self) -> Result<()> {
         for count in [1_000, 10_000] {
             let parsed = rows(count);
             let table = self.new_name();
