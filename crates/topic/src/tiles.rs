@@ -35,8 +35,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
-    BLOCK_ROWS_PROPERTY, Cell, Error, ErrorKind, KeyRange, LeadKey, Result, Row, ScanSpec,
-    Snapshot, StreamId, StreamSpec,
+    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, Cell, Error, ErrorKind, KeyRange, LeadKey,
+    Result, Row, ScanSpec, Snapshot, StreamId, StreamSpec,
 };
 use timestrata_merkle::{Hash, Subtree, TILE_HEIGHT, TILE_WIDTH, Tile, TileKind};
 
@@ -61,6 +61,9 @@ const SPAN_BYTES: usize = 24;
 /// Rows of a block: half a megabyte, which is verified for the first proof in it. Fewer would be
 /// verified sooner, and decoded more often.
 const BLOCK_ROWS: usize = 64;
+/// And of one that was compacted: two megabytes. That is what a compaction holds of a tree, however large it
+/// is, and what is verified for the first proof.
+const COLD_BLOCK_ROWS: usize = 256;
 
 mod column {
     pub(super) const PLACE: usize = 0;
@@ -174,6 +177,7 @@ fn schema() -> SchemaRef {
 pub(super) fn spec(name: String) -> StreamSpec {
     let mut properties = options::part_properties();
     properties.push((BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
+    properties.push((COLD_BLOCK_ROWS_PROPERTY.to_owned(), COLD_BLOCK_ROWS.to_string()));
     StreamSpec { properties, ..StreamSpec::new(name, schema()) }
 }
 

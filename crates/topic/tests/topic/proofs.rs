@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
-use timestrata_engine::{ErrorKind, Settings, Store};
+use timestrata_engine::{COLD_BLOCK_ROWS_PROPERTY, ErrorKind, Settings, Store};
 use timestrata_merkle::{Hash, Tree, verify_consistency, verify_inclusion};
 use timestrata_topic::{Record, RecordPlace, SendOptions, Topic, TopicOptions, write_envelope};
 
@@ -138,4 +138,30 @@ fn a_long_topic_proves_its_first_record_and_its_last() {
     }
     send(&topic, size, 1);
     assert_eq!(topic.offsets(0).unwrap(), 0..size + 1);
+}
+
+/// What a compaction holds of a tree, and a first proof verifies, is bounded by a block.
+#[test]
+fn a_compacted_tree_lies_in_blocks_of_a_few_megabytes() {
+    let store = Store::memory(Settings::default()).unwrap();
+    let topic = Topic::create(&store, "payments", &TopicOptions::default()).unwrap();
+    let size = 70_000;
+    for part in 0..7 {
+        send(&topic, part * size / 7, size / 7);
+        store.flush().unwrap();
+    }
+    store.compact(None).unwrap();
+    let tiles = store.expect_stream("payments/0t").unwrap();
+    let properties = &tiles.spec().properties;
+    let rows = properties.iter().find(|(name, _)| name == COLD_BLOCK_ROWS_PROPERTY);
+    let rows: u64 = rows.unwrap().1.parse().unwrap();
+    let figures = store.stats().streams.into_iter().find(|stream| stream.name == "payments/0t");
+    let figures = figures.unwrap();
+    assert_eq!((figures.level0_runs, figures.run_rows), (0, size / 256 + 1));
+    assert!(rows * figures.run_bytes / figures.run_rows < 4 << 20);
+    let tree = tree(size);
+    for offset in [0, 255, 65_535, 65_536, 69_999] {
+        let proof = topic.inclusion_proof(0, offset, size).unwrap();
+        assert_eq!(proof, tree.inclusion_proof(offset, size).unwrap(), "{offset}");
+    }
 }
