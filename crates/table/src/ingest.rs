@@ -43,7 +43,7 @@ use super::{TableOptions, WriteOptions};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Commits {
-    /// One: all rows or none. It is `Synced`.
+    /// One: all rows or none. One of more rows than the log takes is `Synced`, whatever was told.
     #[default]
     One,
     /// One each time that so many rows are there; what is committed before an error stays.
@@ -72,11 +72,11 @@ pub enum Commits {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct IngestOptions {
     /// The table, if it has to be made; and what one that exists must be.
     pub table: TableOptions,
-    /// How rows are written.
+    /// How rows are written. Default: [`Durability::Synced`], and else as rows that are appended.
     pub write: WriteOptions,
     /// How many commits it is.
     pub commits: Commits,
@@ -86,6 +86,19 @@ pub struct IngestOptions {
     /// Where a new table finds no time column in the rows: why the column that seems to be meant as it
     /// is none, with the place of the value, as a source of `timestrata-ingest` says.
     pub spoils_time: Option<String>,
+}
+
+impl Default for IngestOptions {
+    /// One commit that is synced.
+    fn default() -> Self {
+        Self {
+            table: TableOptions::default(),
+            write: WriteOptions { durability: Durability::Synced, ..WriteOptions::default() },
+            commits: Commits::default(),
+            widened: Vec::new(),
+            spoils_time: None,
+        }
+    }
 }
 
 impl IngestOptions {
@@ -156,10 +169,7 @@ pub fn ingest(
     let exists = store.stream(name).is_some();
     let Some(first) = first else {
         let table = if exists { Some(Table::open(store, name)?) } else { None };
-        store.acknowledge(match options.commits {
-            Commits::One => Durability::Synced,
-            Commits::Every(_) => options.write.durability,
-        })?;
+        store.acknowledge(options.write.durability)?;
         return Ok(Ingested { rows: 0, seq: None, table });
     };
     if !exists {
@@ -247,7 +257,7 @@ impl Table {
         for batch in std::iter::once(Ok(first)).chain(others) {
             load.add(self, &batch?, options.on_mismatch)?;
         }
-        load.commit(self)
+        load.commit(self, options.durability)
     }
 
     fn ingest_parts(
@@ -325,16 +335,16 @@ impl BulkLoad {
         Ok(())
     }
 
-    fn commit(mut self, table: &Table) -> Result<(u64, Option<SeqNo>)> {
+    fn commit(mut self, table: &Table, durability: Durability) -> Result<(u64, Option<SeqNo>)> {
         let seq = match &self.index {
             None => {
                 let _shared = table.shared.lock.read();
-                self.bulk.commit()?
+                self.bulk.commit_with(durability)?
             }
             Some(index) => {
                 let _alone = table.shared.lock.write();
                 index.finish(table, &self.layout, &mut self.bulk)?;
-                self.bulk.commit()?
+                self.bulk.commit_with(durability)?
             }
         };
         Ok((self.rows, Some(seq)))

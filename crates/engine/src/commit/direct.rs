@@ -35,11 +35,12 @@ impl Engine {
     }
 
     /// Commits what was given batch by batch: through the log if it is small.
-    pub(crate) fn commit_bulk_load(&self, load: BulkLoad) -> Result<SeqNo> {
+    pub(crate) fn commit_bulk_load(&self, load: BulkLoad, durability: Durability) -> Result<SeqNo> {
         if load.has_runs() || load.bytes() >= self.direct_bytes_min() {
+            // Runs are made durable before the manifest names them.
             return self.commit_runs(load);
         }
-        self.commit_prepared(load.into_prepared()?, Durability::Synced)
+        self.commit_prepared(load.into_prepared()?, durability)
     }
 
     fn commit_runs(&self, mut load: BulkLoad) -> Result<SeqNo> {

@@ -10,7 +10,7 @@ use super::handle::Handle;
 use crate::changes::Change;
 use crate::commit::BulkLoad;
 use crate::state::{Engine, GiveUp};
-use crate::{Error, ErrorKind, Result};
+use crate::{Durability, Error, ErrorKind, Result};
 
 /// What was given so far, or why it was given up.
 type BulkState = Result<BulkLoad>;
@@ -122,13 +122,22 @@ impl BulkCommit {
     /// # Errors
     /// As [`crate::Store::commit`]; and the one that the bulk commit was given up with.
     pub fn commit(self) -> Result<SeqNo> {
+        self.commit_with(Durability::Synced)
+    }
+
+    /// As [`BulkCommit::commit`], but what is small enough for the log is only as durable as told. What is large is
+    /// [`crate::Durability::Synced`] in any case.
+    ///
+    /// # Errors
+    /// As [`BulkCommit::commit`].
+    pub fn commit_with(self, durability: Durability) -> Result<SeqNo> {
         let engine = &self.handle.engine;
         let mut state = self.state.lock();
         engine.check_writable()?;
         let done = Error::new(ErrorKind::Closed, "the bulk commit is done");
         let load = std::mem::replace(&mut *state, Err(done))?;
         // Locked to the end: closing the store waits.
-        let outcome = engine.commit_bulk_load(load);
+        let outcome = engine.commit_bulk_load(load, durability);
         drop(state);
         engine.telling(outcome)
     }

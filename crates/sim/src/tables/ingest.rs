@@ -27,7 +27,11 @@ pub(super) fn ingest_rows(
         taken: Vec::new(),
         begun: false,
     };
-    let write = options(Durability::Written);
+    let durability = match commits {
+        Commits::One => Durability::Synced,
+        Commits::Every(_) => Durability::Written,
+    };
+    let write = options(durability);
     let ingest_options = IngestOptions { write, commits, ..IngestOptions::default() };
     let outcome = ingest(store, &name, &mut feeding, &ingest_options);
     let begun = feeding.begun;
@@ -36,10 +40,6 @@ pub(super) fn ingest_rows(
         // Until the commit nothing may be found of it, whatever fails.
         return seq.map(drop);
     }
-    let durability = match commits {
-        Commits::One => Durability::Synced,
-        Commits::Every(_) => Durability::Written,
-    };
     work.committed(seq, durability)
 }
 

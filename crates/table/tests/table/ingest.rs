@@ -10,7 +10,9 @@ use arrow_array::{
     ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt64Array,
 };
 use proptest::prelude::*;
-use timestrata_engine::{Error, ErrorKind, KeyRange, Maintenance, Result, Settings, Store};
+use timestrata_engine::{
+    Durability, Error, ErrorKind, KeyRange, Maintenance, Result, Settings, Store,
+};
 use timestrata_table::{
     Commits, IngestOptions, Table, TableOptions, TableScan, WriteOptions, ingest,
 };
@@ -174,6 +176,35 @@ fn a_row_that_does_not_fit_is_named_by_its_number_among_all() {
     }
     // In parts what was committed before it stays.
     assert_eq!(rows_of(&Table::open(&store, "t").unwrap()).len(), 2);
+}
+
+#[test]
+fn one_commit_is_as_durable_as_was_told_and_one_of_runs_always_synced() {
+    let directory = tempfile::tempdir().unwrap();
+    let (memtable_bytes_max, memory_bytes_max) = (64 << 10, 256 << 10);
+    let settings = Settings { memtable_bytes_max, memory_bytes_max, ..settings() };
+    let store = Store::open(directory.path(), settings).unwrap();
+    let rows = |count: i64| -> Vec<Row> {
+        (0..count).map(|at| Row { id: at as u64, time: at, value: at }).collect()
+    };
+    for (count, durability, is_synced) in [
+        (3, Durability::Written, false),
+        (3, Durability::Synced, true),
+        (3, Durability::Written, false),
+    ] {
+        let write = WriteOptions { durability, ..WriteOptions::default() };
+        let options = IngestOptions { write, ..IngestOptions::default() };
+        let mut batches = std::iter::once(Ok(batch(&rows(count), false)));
+        let seq = ingest(&store, "t", &mut batches, &options).unwrap().seq.unwrap();
+        assert_eq!(store.stats().synced_seq >= seq, is_synced, "{durability:?}");
+    }
+    // What is too large for the log lies in runs, which are synced before anybody hears of them.
+    let runs = || store.stats().streams.iter().map(|stream| stream.runs).sum::<u64>();
+    assert_eq!(runs(), 0);
+    let write = WriteOptions { durability: Durability::Written, ..WriteOptions::default() };
+    let options = IngestOptions { write, ..IngestOptions::default() };
+    ingest(&store, "t", &mut std::iter::once(Ok(batch(&rows(200_000), false))), &options).unwrap();
+    assert!(runs() > 0);
 }
 
 #[test]
