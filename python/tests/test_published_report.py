@@ -84,7 +84,7 @@ def test_each_row_has_what_was_published_ours_the_live_system_and_both_ratios(
     assert "| wait | published | 5.00 us | - | 9.00 us | - | - | - |" in text
     assert "| wait | ours | 2.00 us | 3.00 us | 4.00 us | 1.00 ms | 2.0 MB | 3 |" in text
     assert "| [Other](#other) | 4 | 3 | 2 of 3 | 1 | 1 of 1 |" in text
-    assert "- in 100: of 100." in text
+    assert "; of 100." in text
 
 
 def test_a_row_that_is_not_measured_says_so_and_why(
