@@ -1,4 +1,4 @@
-"""What a run gave, as lines of a file: the run itself, each kind of operation, what was slow, and the samples."""
+"""What a run gave, as lines of files: the run itself, each kind of operation and the samples; and, beside them, what was slow."""
 
 from __future__ import annotations
 
@@ -45,15 +45,19 @@ def write(path: Path, outcome: Outcome) -> Results:
         slow += of
     slow.sort(key=lambda line: float(line["ms"]), reverse=True)
     results = Results(_run(outcome), kinds, slow[:SLOW_LINES], outcome.lines)
+    write_lines(_slow_path(path), results.slow)
     write_lines(path, _forms(results))
     write_lines(path.with_suffix(".kinds.json"), outcome.kinds)
     return results
 
 
+def _slow_path(path: Path) -> Path:
+    return path.with_suffix(".slow.json")
+
+
 def _forms(results: Results) -> Iterator[Line]:
     yield {"line": "run", **results.run}
-    named = (("kind", results.kinds), ("slow", results.slow), ("sample", results.samples))
-    for name, lines in named:
+    for name, lines in (("kind", results.kinds), ("sample", results.samples)):
         yield from ({"line": name, **line} for line in lines)
 
 
@@ -62,14 +66,15 @@ def read(path: Path = PATH) -> Results | None:
     if not path.exists():
         return None
     run: Line = {}
-    lists: dict[str, list[Line]] = {"kind": [], "slow": [], "sample": []}
+    lists: dict[str, list[Line]] = {"kind": [], "sample": []}
     for line in json.loads(path.read_text(encoding="utf-8")):
         name = line.pop("line")
         if name == "run":
             run = line
         else:
             lists[name].append(line)
-    return Results(run, lists["kind"], lists["slow"], lists["sample"])
+    slow: list[Line] = json.loads(_slow_path(path).read_text(encoding="utf-8"))
+    return Results(run, lists["kind"], slow, lists["sample"])
 
 
 def _run(outcome: Outcome) -> Line:
