@@ -218,6 +218,28 @@ def test_arguments_that_mean_nothing_are_refused(
     assert said in capsys.readouterr().err
 
 
+def test_a_baseline_is_not_made_where_a_sync_costs_nothing(
+    check: SimpleNamespace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = importlib.import_module("bench.python.common.files")
+    mounts = tmp_path / "mounts"
+    lines = ["/dev/a / ext4 rw 0 0", "none /fast tmpfs rw 0 0", "/dev/b /fast/disk xfs rw 0 0", "none /over ramfs rw 0 0", "/dev/c /over ext4 rw 0 0"]
+    mounts.write_text("\n".join(lines), encoding="utf-8")
+    where = ("/slow/x", "/fast", "/fast/x", "/fast/disk/x", "/faster", "/over/x")
+    found = {path: files.is_in_memory(Path(path), mounts) for path in where}
+    assert [path for path, is_memory in found.items() if is_memory] == ["/fast", "/fast/x"]
+    assert not files.is_in_memory(Path("/fast"), tmp_path / "none")
+    monkeypatch.setattr(check.main, "is_in_memory", lambda path: path == tmp_path)
+    with pytest.raises(SystemExit):
+        check.main.arguments(["--update", "--dir", str(tmp_path)])
+    assert "which is memory" in capsys.readouterr().err
+    # What only looks at ratios may be anywhere.
+    assert check.main.arguments(["--dir", str(tmp_path)]).dir == tmp_path
+
+
 def test_a_check_ends_with_1_for_a_regression_alone(
     check: SimpleNamespace, plain: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

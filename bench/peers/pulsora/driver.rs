@@ -25,6 +25,8 @@ const SYMBOLS: [(&str, f64); 4] =
     [("AAPL", 150.0), ("GOOGL", 2800.0), ("MSFT", 300.0), ("TSLA", 200.0)];
 /// Rows of a column block, which is its default.
 const BATCH: usize = 10_000;
+/// How often columns of a type are packed and unpacked.
+const TYPE_ROUNDS: usize = 15;
 
 struct Driver {
     engine: StorageEngine,
@@ -305,49 +307,23 @@ impl Driver {
         let floats: Vec<f64> = (0..count).map(|at| 150.0 + (at * 7 % 400) as f64 / 100.0).collect();
         let strings: Vec<String> = (0..count).map(|at| SYMBOLS[at * 7 % 4].0.to_owned()).collect();
         let booleans: Vec<bool> = (0..count).map(|at| at % 97 == 0).collect();
-        let plain = (count * 8) as f64;
-        let rounds = 15;
-        let (base, packed) = compression::compress_timestamps(&times)?;
-        self.tell("ratio timestamp".to_owned(), plain / packed.len() as f64);
-        self.calls(
-            "pack timestamp".to_owned(),
-            rounds,
-            |_| Ok(()),
-            |_, ()| Ok(compression::compress_timestamps(&times)?),
+        self.packed(
+            "timestamp",
+            &times,
+            compression::compress_timestamps,
+            compression::decompress_timestamps,
         )?;
-        self.calls(
-            "unpack timestamp".to_owned(),
-            rounds,
-            |_| Ok(()),
-            |_, ()| Ok(compression::decompress_timestamps(base, &packed, count)?),
+        self.packed(
+            "integer",
+            &integers,
+            compression::compress_integers,
+            compression::decompress_integers,
         )?;
-        let (base, packed) = compression::compress_integers(&integers)?;
-        self.tell("ratio integer".to_owned(), plain / packed.len() as f64);
-        self.calls(
-            "pack integer".to_owned(),
-            rounds,
-            |_| Ok(()),
-            |_, ()| Ok(compression::compress_integers(&integers)?),
-        )?;
-        self.calls(
-            "unpack integer".to_owned(),
-            rounds,
-            |_| Ok(()),
-            |_, ()| Ok(compression::decompress_integers(base, &packed, count)?),
-        )?;
-        let (base, packed) = compression::compress_values(&floats)?;
-        self.tell("ratio float".to_owned(), plain / packed.len() as f64);
-        self.calls(
-            "pack float".to_owned(),
-            rounds,
-            |_| Ok(()),
-            |_, ()| Ok(compression::compress_values(&floats)?),
-        )?;
-        self.calls(
-            "unpack float".to_owned(),
-            rounds,
-            |_| Ok(()),
-            |_, ()| Ok(compression::decompress_values(base, &packed, count)?),
+        self.packed(
+            "float",
+            &floats,
+            compression::compress_values,
+            compression::decompress_values,
         )?;
         // With four bytes of length each, as ours counts.
         let bytes: usize = strings.iter().map(|text| text.len() + 4).sum();
@@ -355,12 +331,31 @@ impl Driver {
         self.tell("ratio string".to_owned(), bytes as f64 / packed.len() as f64);
         self.calls(
             "pack string".to_owned(),
-            rounds,
+            TYPE_ROUNDS,
             |_| Ok(()),
             |_, ()| Ok(columnar::compress_string_column(&strings)?),
         )?;
         let packed = columnar::compress_bool_column(&booleans)?;
         self.tell("ratio boolean".to_owned(), count as f64 / packed.len() as f64);
         Ok(())
+    }
+
+    /// Values of eight bytes, packed into what begins with one of them, and unpacked again.
+    fn packed<T: Copy>(
+        &mut self,
+        kind: &str,
+        values: &[T],
+        pack: impl Fn(&[T]) -> pulsora::Result<(T, Vec<u8>)>,
+        unpack: impl Fn(T, &[u8], usize) -> pulsora::Result<Vec<T>>,
+    ) -> Result<()> {
+        let (base, bytes) = pack(values)?;
+        self.tell(format!("ratio {kind}"), size_of_val(values) as f64 / bytes.len() as f64);
+        self.calls(format!("pack {kind}"), TYPE_ROUNDS, |_| Ok(()), |_, ()| Ok(pack(values)?))?;
+        self.calls(
+            format!("unpack {kind}"),
+            TYPE_ROUNDS,
+            |_| Ok(()),
+            |_, ()| Ok(unpack(base, &bytes, values.len())?),
+        )
     }
 }

@@ -16,6 +16,7 @@ from bench.python.check import baseline, rounds, table
 from bench.python.check.judge import Verdict
 from bench.python.check.measures import MEASURES, NAMES
 from bench.python.common.arguments import TARGET
+from bench.python.common.files import is_in_memory
 from bench.python.report import stamps
 
 FINE, SLOWER, FAILED = 0, 1, 2
@@ -69,6 +70,10 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     asked = parser.parse_args(words)
     if asked.update and asked.handicap:
         parser.error("--update with --handicap would keep figures that are wrong on purpose")
+    if asked.update and is_in_memory(asked.dir):
+        parser.error(
+            f"--update with stores in {asked.dir}, which is memory: syncs cost nothing there; name a folder on a disk with --dir"
+        )
     if not any(asked.only in name for name in NAMES):
         parser.error(
             f"--only {asked.only}: no measure's name holds that; there are: {', '.join(NAMES)}"

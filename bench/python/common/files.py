@@ -31,3 +31,17 @@ def made(path: Path, write: Callable[[Path], object]) -> Path:
         write(begun)
         begun.replace(path)
     return path
+
+
+def is_in_memory(path: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
+    """Whether a path is on a file system that is memory, where a sync costs nothing; false where that can't be told."""
+    if not mounts.exists():
+        return False
+    at, best, kind = path.absolute(), -1, ""
+    for line in mounts.read_text(encoding="utf-8").splitlines():
+        _, point, name, *_ = line.split()
+        depth = len(Path(point).parts)
+        # The last of those that cover the path is the one that is seen.
+        if at.is_relative_to(point) and depth >= best:
+            best, kind = depth, name
+    return kind in ("tmpfs", "ramfs")

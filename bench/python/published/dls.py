@@ -27,6 +27,7 @@ KNOWN = clones.Known(
 DRIVER = ROOT / "bench" / "peers" / "dls" / "driver.zig"
 # Groups of `timestrata-bench published` that measure the same rows of ours.
 OURS = ("synced", "written", "ten thousand", "memory")
+BY_PACKAGE = False
 NEVER = 2**32 - 1
 
 

@@ -28,6 +28,7 @@ KNOWN = clones.Known(
 DRIVER = ROOT / "bench" / "peers" / "kausaldb" / "driver.zig"
 # Groups of `timestrata-bench published` that measure the same rows of ours.
 OURS = ("puts", "gets and deletes", "edges", "walks")
+BY_PACKAGE = False
 # Puts, blocks in files, nodes with edges, hops. With 100,000 blocks, as ours has, it can't be opened again: it reads no log of so many entries.
 AMOUNTS = (2_500, 20_000, 10_000, 128_000)
 AMOUNTS_FEW = (50, 2_000, 200, 2_560)

@@ -69,7 +69,7 @@ def beside(key: str, driver: Path, dir: Path, *, few: bool) -> Iterator[Result]:
     peer, taken = PEERS[key], list[Result]()
 
     def of_ours() -> Iterator[Result]:
-        yield from ours(key, peer.OURS, dir, by_package=getattr(peer, "BY_PACKAGE", False), few=few)
+        yield from ours(key, peer.OURS, dir, by_package=peer.BY_PACKAGE, few=few)
 
     def of_theirs() -> Iterator[Result]:
         yield from peer.measure(driver, dir, few=few)

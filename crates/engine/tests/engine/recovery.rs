@@ -394,3 +394,48 @@ fn damage_in_a_long_log_is_told_as_in_a_short_one() {
         assert!(error.to_string().contains(&format!("{segment}.wal")), "{error}");
     }
 }
+
+/// A disk of which a part of a log's file can't be read, or whoever reads it dies.
+#[derive(Debug)]
+struct BadLog {
+    dies: bool,
+}
+
+impl Watcher for BadLog {
+    fn before(&self, _: Step, _: &Path) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn before_read(&self, path: &Path, offset: u64) -> std::io::Result<()> {
+        if !path.ends_with("wal/0000000000000009.wal") || offset < 300_000 {
+            return Ok(());
+        }
+        assert!(!self.dies, "planted: who reads the log dies");
+        Err(std::io::Error::other("a sector can't be read"))
+    }
+}
+
+#[test]
+fn a_reading_thread_that_fails_or_dies_fails_the_opening_and_changes_nothing() {
+    let machine = Machine::new();
+    let (settings, store, rows) = long_log(&machine);
+    let left = machine.copy();
+    let before = left.copy();
+    for (dies, expected) in
+        [(false, "a sector can't be read"), (true, "the thread that read the log died")]
+    {
+        let disk = WatchedDisk::new(Arc::clone(&left.io.disk), Arc::new(BadLog { dies }));
+        let io = Io { disk: Arc::new(disk), ..left.io.clone() };
+        for access in [Access::Write, Access::Read] {
+            let opened = Store::open_with(io.clone(), &left.dir, access, settings.clone());
+            let error = opened.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+    // What could not be read is there as soon as it can.
+    assert_eq!(left.files(), before.files());
+    let again = left.open(settings);
+    assert_eq!(read(&again, "events").len(), rows.len());
+    drop(store);
+}

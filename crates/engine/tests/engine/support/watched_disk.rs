@@ -26,6 +26,11 @@ pub(crate) trait Watcher: Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// The same for reading from a file.
+    fn before_read(&self, _path: &Path, _offset: u64) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The same for mapping a file.
     fn before_map(&self, _path: &Path) -> io::Result<()> {
         Ok(())
@@ -99,6 +104,7 @@ impl DiskFile for WatchedFile {
         self.file.len()
     }
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.watcher.before_read(&self.path, offset)?;
         self.file.read_at(offset, buffer)
     }
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
