@@ -22,6 +22,9 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 pub trait Key: Copy + Eq + Default {
     /// Equal keys have the same one, and others mostly another.
     fn hash(self) -> u64;
+
+    /// A quicker one, of which only the upper bits tell keys apart.
+    fn quick_hash(self) -> u64;
 }
 
 impl Key for u64 {
@@ -30,12 +33,26 @@ impl Key for u64 {
         let product = u128::from(self ^ SPREAD) * u128::from(SPREAD);
         (product >> 64) as u64 ^ product as u64
     }
+
+    #[inline]
+    fn quick_hash(self) -> u64 {
+        self.wrapping_mul(SPREAD)
+    }
 }
 
 impl Key for u128 {
     #[inline]
     fn hash(self) -> u64 {
         ((self >> 64) as u64).wrapping_mul(SPREAD).rotate_left(32).wrapping_add(self as u64).hash()
+    }
+
+    #[inline]
+    fn quick_hash(self) -> u64 {
+        ((self >> 64) as u64)
+            .wrapping_mul(SPREAD)
+            .rotate_left(32)
+            .wrapping_add(self as u64)
+            .quick_hash()
     }
 }
 
@@ -89,20 +106,20 @@ impl<K: Key> Ids<K> {
     /// The number of a key.
     #[inline]
     pub fn of(&mut self, key: K) -> usize {
-        let hash = key.hash();
-        let place = (hash >> (u64::BITS - RECENT_BITS)) as usize % RECENT;
+        let place = (key.quick_hash() >> (u64::BITS - RECENT_BITS)) as usize % RECENT;
         let recent = self.recent[place];
         if recent.next > 0 && recent.key == key {
             return recent.next - 1;
         }
-        let number = self.look_up(key, hash);
+        let number = self.look_up(key);
         self.recent[place] = Recent { key, next: number + 1 };
         number
     }
 
     #[inline(never)]
-    fn look_up(&mut self, key: K, hash: u64) -> usize {
+    fn look_up(&mut self, key: K) -> usize {
         let Self { table, keys, .. } = self;
+        let hash = key.hash();
         let is_same = |number: &usize| keys.get(*number) == Some(&key);
         if let Some(number) = table.find(hash, is_same) {
             return *number;

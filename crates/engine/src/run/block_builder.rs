@@ -52,12 +52,17 @@ impl Block {
         &self.batches
     }
 
-    /// All values of a column.
-    pub(super) fn column(&self, column: usize) -> Result<ArrayRef, ArrowError> {
+    /// The values of a column as they came, in parts.
+    pub(super) fn parts(&self, column: usize) -> Result<Vec<&ArrayRef>, ArrowError> {
         let parts = self.batches.iter().map(|batch| batch.columns().get(column));
         let parts: Option<Vec<&ArrayRef>> = parts.collect();
-        match parts.unwrap_or_default().as_slice() {
-            [] => Err(ArrowError::SchemaError(format!("a block has no column {column}"))),
+        let parts = parts.filter(|parts| !parts.is_empty());
+        parts.ok_or_else(|| ArrowError::SchemaError(format!("a block has no column {column}")))
+    }
+
+    /// All values of a column.
+    pub(super) fn column(&self, column: usize) -> Result<ArrayRef, ArrowError> {
+        match self.parts(column)?.as_slice() {
             [whole] => Ok(Arc::clone(whole)),
             parts => concat(&parts.iter().map(|part| part.as_ref()).collect::<Vec<_>>()),
         }

@@ -204,24 +204,25 @@ impl Numbered {
         }
         let mut ids = Ids::default();
         let mut found = Self::with_capacity(first.len());
-        first.all_keys(|key: K| found.push(ids.of(key)));
+        first.all_keys(|keys: &[K]| found.extend(keys.iter().map(|key| ids.of(*key))));
         for column in rest {
             // Most say nothing that the first one, a host's name, has not said.
             let told: Vec<K> = found.firsts.iter().map(|row| column.key(*row)).collect();
             let mut each = found.ids.iter();
-            let is_told = |key: K| {
-                each.next()
-                    .is_some_and(|id| told.get(*id as usize).is_some_and(|told| *told == key))
-            };
-            if column.all_keys(is_told) {
+            let is_told = |key: &K, id: &u32| told.get(*id as usize) == Some(key);
+            if column.all_keys(|keys: &[K]| {
+                keys.iter().all(|key| each.next().is_some_and(|id| is_told(key, id)))
+            }) {
                 continue;
             }
             let (mut ids, mut pairs) = (Ids::default(), Ids::default());
             let mut each = found.ids.iter();
             let mut paired = Self::with_capacity(found.ids.len());
-            column.all_keys(|key: K| {
-                let id = each.next().copied().unwrap_or_default();
-                paired.push(pairs.of((ids.of(key) as u64) << u32::BITS | u64::from(id)))
+            column.all_keys(|keys: &[K]| {
+                paired.extend(keys.iter().map(|key| {
+                    let id = each.next().copied().unwrap_or_default();
+                    pairs.of((ids.of(*key) as u64) << u32::BITS | u64::from(id))
+                }))
             });
             found = paired;
         }
@@ -232,13 +233,18 @@ impl Numbered {
         Self { ids: Vec::with_capacity(rows), firsts: Vec::new() }
     }
 
-    /// Adds a row, whose number is the next one, or was there before. Always true: more rows are wanted.
-    fn push(&mut self, number: usize) -> bool {
-        if number == self.firsts.len() {
-            self.firsts.push(self.ids.len());
-        }
-        // Blocks have far fewer than 2^32 rows.
-        self.ids.push(number as u32);
+    /// Adds rows, of each of which the number is the next one, or was there before. Always true: more rows are wanted.
+    fn extend(&mut self, numbers: impl Iterator<Item = usize>) -> bool {
+        let Self { ids, firsts } = self;
+        let mut row = ids.len();
+        ids.extend(numbers.map(|number| {
+            if number == firsts.len() {
+                firsts.push(row);
+            }
+            row += 1;
+            // Blocks have far fewer than 2^32 rows.
+            number as u32
+        }));
         true
     }
 

@@ -7,7 +7,6 @@ use arrow_array::types::{Decimal64Type, Float64Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, Int64Array, PrimitiveArray, RecordBatch, UInt64Array,
 };
-use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
@@ -121,12 +120,13 @@ impl AggregatesBuilder {
         if self.rows.len() as u64 > SERIES_MAX_AT_FIRST && !self.is_worth_keeping() {
             return Ok(false);
         }
-        let added = BlockSeries { ids: numbered.ids, firsts: numbered.firsts, places };
-        self.add_keys(&block.column(self.columns.lead)?, &added)?;
+        let keys = parts_as::<Int64Type>(&block.parts(self.columns.lead)?)?;
+        let added = BlockSeries::new(numbered, places, &keys);
+        self.add_keys(&added);
         for (column, numbers) in self.columns.numbers.iter().zip(&mut self.numbers) {
             let digits = decimals.iter().find(|(decimal, _)| decimal == column);
             let digits = digits.map(|(_, digits)| *digits);
-            numbers.add(&block.column(*column)?, digits, &added, self.rows.len())?;
+            numbers.add(&block.parts(*column)?, digits, &added, self.rows.len())?;
         }
         self.span.blocks += 1;
         self.span.rows += block.rows() as u64;
@@ -190,25 +190,17 @@ impl AggregatesBuilder {
         Ok(places)
     }
 
-    /// Adds the rows of a block, whose keys are in order.
-    fn add_keys(&mut self, keys: &ArrayRef, added: &BlockSeries) -> Result<(), ArrowError> {
-        let keys = cast(keys, &DataType::Int64)?;
-        let keys = keys.as_primitive::<Int64Type>().values();
-        let of_each = added.each(keys, None, (0, i64::MIN), |one: &mut (i64, i64), key| {
-            *one = (one.0 + 1, key);
-        });
-        for ((first, place), (count, last)) in added.firsts.iter().zip(&added.places).zip(of_each) {
+    /// Adds the rows of a block.
+    fn add_keys(&mut self, added: &BlockSeries) {
+        for (keys, place) in added.keys.iter().zip(&added.places) {
             let place = *place as usize;
             let slots = (self.rows.get_mut(place), self.firsts.get_mut(place));
-            let (Some(rows), Some(kept_first)) = slots else { continue };
-            let (Some(key), Some(kept_last)) = (keys.get(*first), self.lasts.get_mut(place)) else {
-                continue;
-            };
-            *rows += count;
-            *kept_first = (*kept_first).min(*key);
-            *kept_last = (*kept_last).max(last);
+            if let ((Some(rows), Some(first)), Some(last)) = (slots, self.lasts.get_mut(place)) {
+                *rows += keys.count;
+                *first = (*first).min(keys.first);
+                *last = (*last).max(keys.last);
+            }
         }
-        Ok(())
     }
 
     fn end_span(&mut self) {
@@ -286,125 +278,210 @@ impl WholeNumbers {
 /// Of one block; the sum wraps around.
 #[derive(Debug, Clone, Copy)]
 struct WholeOfBlock {
-    count: i64,
     sum: i64,
     min: i64,
     max: i64,
 }
 
 impl WholeOfBlock {
-    const NONE: Self = Self { count: 0, sum: 0, min: i64::MAX, max: i64::MIN };
+    const NONE: Self = Self { sum: 0, min: i64::MAX, max: i64::MIN };
 
     fn add(&mut self, value: i64) {
-        self.count += 1;
         self.sum = self.sum.wrapping_add(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
 
-    /// Whether the sum can't have wrapped.
-    fn is_sum(&self) -> bool {
+    /// Whether the sum of so many can't have wrapped.
+    fn is_sum(&self, count: i64) -> bool {
         let greatest = self.min.unsigned_abs().max(self.max.unsigned_abs());
-        self.count == 0
-            || u128::from(greatest) * u128::from(self.count.unsigned_abs()) <= i64::MAX as u128
+        count == 0 || u128::from(greatest) * u128::from(count.unsigned_abs()) <= i64::MAX as u128
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Floats {
     count: i64,
+    of_each: FloatsOfBlock,
+}
+
+impl Floats {
+    const NONE: Self = Self { count: 0, of_each: FloatsOfBlock::NONE };
+}
+
+#[derive(Debug, Clone, Copy)]
+struct FloatsOfBlock {
     sum: f64,
     min: f64,
     max: f64,
 }
 
-impl Floats {
-    const NONE: Self = Self { count: 0, sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
+impl FloatsOfBlock {
+    const NONE: Self = Self { sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
 
     fn add(&mut self, value: f64) {
-        self.add_other(&Self { count: 1, sum: value, min: value, max: value });
+        self.add_other(&Self { sum: value, min: value, max: value });
     }
 
     fn add_other(&mut self, other: &Self) {
-        self.count += other.count;
         self.sum += other.sum;
         self.min = if other.min < self.min { other.min } else { self.min };
         self.max = if other.max > self.max { other.max } else { self.max };
     }
 }
 
+/// The keys of a series in one block, where they are in order.
+#[derive(Debug, Clone, Copy)]
+struct KeysOfBlock {
+    count: i64,
+    first: i64,
+    last: i64,
+}
+
 /// The series of a block.
 struct BlockSeries {
     /// Of each row.
     ids: Vec<u32>,
-    /// The first row of each series.
-    firsts: Vec<usize>,
+    /// Of each series.
+    keys: Vec<KeysOfBlock>,
     /// The place of each among all that are kept.
     places: Vec<u32>,
 }
 
+/// Columns of numbers are taken in the parts that they came in: to join them took a fortieth of the instructions of a compaction.
 impl BlockSeries {
-    /// What the values of each series come to, those that are there.
-    fn each<A: Copy, T: Copy>(
+    fn new(numbered: Numbered, places: Vec<u32>, keys: &[PrimitiveArray<Int64Type>]) -> Self {
+        let mut series = Self { ids: numbered.ids, keys: Vec::new(), places };
+        let none = KeysOfBlock { count: 0, first: i64::MAX, last: i64::MIN };
+        series.keys = series.each(numbered.firsts.len(), keys, none, |one, key| {
+            one.count += 1;
+            one.last = key;
+        });
+        let firsts = numbered.firsts.iter().map(|row| value_of_parts(keys, *row));
+        for (one, first) in series.keys.iter_mut().zip(firsts) {
+            one.first = first.unwrap_or(one.first);
+        }
+        series
+    }
+
+    /// What the values of each of so many series come to, those that are there.
+    fn each<A: Copy, T: ArrowPrimitiveType>(
         &self,
-        values: &[T],
-        nulls: Option<&NullBuffer>,
+        series: usize,
+        parts: &[PrimitiveArray<T>],
         none: A,
-        add: impl Fn(&mut A, T),
+        add: impl Fn(&mut A, T::Native),
     ) -> Vec<A> {
-        let mut each = vec![none; self.firsts.len()];
-        let mut add_to = |id: u32, value: T| {
-            if let Some(one) = each.get_mut(id as usize) {
-                add(one, value);
-            }
-        };
-        let all = self.ids.iter().zip(values);
-        match nulls.filter(|nulls| nulls.null_count() > 0) {
-            None => all.for_each(|(id, value)| add_to(*id, *value)),
-            Some(nulls) => {
-                let there = all.zip(nulls.iter()).filter(|(_, is_valid)| *is_valid);
-                there.for_each(|((id, value), _)| add_to(*id, *value));
+        let mut each = vec![none; series];
+        for (ids, values) in self.by_parts(parts) {
+            let mut add_to = |id: u32, value: T::Native| {
+                if let Some(one) = each.get_mut(id as usize) {
+                    add(one, value);
+                }
+            };
+            let all = ids.iter().zip(values.values());
+            match values.nulls().filter(|nulls| nulls.null_count() > 0) {
+                None => all.for_each(|(id, value)| add_to(*id, *value)),
+                Some(nulls) => {
+                    let there = all.zip(nulls.iter()).filter(|(_, is_valid)| *is_valid);
+                    there.for_each(|((id, value), _)| add_to(*id, *value));
+                }
             }
         }
         each
     }
 
+    /// Each part, and the series of its rows.
+    fn by_parts<'a, T: ArrowPrimitiveType>(
+        &'a self,
+        parts: &'a [PrimitiveArray<T>],
+    ) -> impl Iterator<Item = (&'a [u32], &'a PrimitiveArray<T>)> {
+        let mut rest = self.ids.as_slice();
+        parts.iter().map(move |part| {
+            let (ids, behind) = rest.split_at_checked(part.len()).unwrap_or((rest, &[]));
+            rest = behind;
+            (ids, part)
+        })
+    }
+
+    /// How many values of each series there are.
+    fn counts<T: ArrowPrimitiveType>(&self, parts: &[PrimitiveArray<T>]) -> Vec<i64> {
+        match parts.iter().all(|part| part.null_count() == 0) {
+            true => self.keys.iter().map(|keys| keys.count).collect(),
+            false => self.each(self.keys.len(), parts, 0, |count, _| *count += 1),
+        }
+    }
+
     /// Adds whole numbers, of which `whole` makes what was stored.
-    fn add_whole<T: Copy>(
+    fn add_whole<T: ArrowPrimitiveType>(
         &self,
         kept: &mut [WholeNumbers],
-        (values, nulls): (&[T], Option<&NullBuffer>),
-        whole: impl Fn(T) -> i64,
+        parts: &[PrimitiveArray<T>],
+        whole: impl Fn(T::Native) -> i64,
     ) {
-        let of_block = self.each(values, nulls, WholeOfBlock::NONE, |one: &mut WholeOfBlock, v| {
-            one.add(whole(v));
-        });
-        let sums: Vec<i128> = match of_block.iter().all(WholeOfBlock::is_sum) {
+        let (series, counts) = (self.keys.len(), self.counts(parts));
+        let none = WholeOfBlock::NONE;
+        let of_block = self.each(series, parts, none, |one, value| one.add(whole(value)));
+        let are_sums = of_block.iter().zip(&counts).all(|(one, count)| one.is_sum(*count));
+        let sums: Vec<i128> = match are_sums {
             true => of_block.iter().map(|one| i128::from(one.sum)).collect(),
-            false => self.each(values, nulls, 0, |sum, v| *sum += i128::from(whole(v))),
+            false => self.each(series, parts, 0, |sum, value| *sum += i128::from(whole(value))),
         };
-        for ((one, sum), place) in of_block.iter().zip(sums).zip(&self.places) {
+        for (((one, sum), count), place) in of_block.iter().zip(sums).zip(counts).zip(&self.places)
+        {
             let Some(kept) = kept.get_mut(*place as usize) else { continue };
-            kept.count += one.count;
+            kept.count += count;
             kept.sum += sum;
             kept.min = kept.min.min(one.min);
             kept.max = kept.max.max(one.max);
         }
     }
+
+    /// Adds floats.
+    fn add_floats(&self, kept: &mut [Floats], parts: &[PrimitiveArray<Float64Type>]) {
+        let none = FloatsOfBlock::NONE;
+        let of_block = self.each(self.keys.len(), parts, none, FloatsOfBlock::add);
+        for ((one, count), place) in of_block.iter().zip(self.counts(parts)).zip(&self.places) {
+            if let Some(kept) = kept.get_mut(*place as usize) {
+                kept.count += count;
+                kept.of_each.add_other(one);
+            }
+        }
+    }
+}
+
+/// Parts of a column as numbers of one type; what has no place among these is null.
+fn parts_as<T: ArrowPrimitiveType>(
+    parts: &[&ArrayRef],
+) -> Result<Vec<PrimitiveArray<T>>, ArrowError> {
+    let cast = |part: &&ArrayRef| Ok(cast(part, &T::DATA_TYPE)?.as_primitive::<T>().clone());
+    parts.iter().map(cast).collect()
+}
+
+/// The value of a row of all parts.
+fn value_of_parts(parts: &[PrimitiveArray<Int64Type>], row: usize) -> Option<i64> {
+    let mut row = row;
+    for part in parts {
+        match part.values().get(row) {
+            Some(value) => return Some(*value),
+            None => row -= part.len(),
+        }
+    }
+    None
 }
 
 impl Numbers {
     /// Adds the values of a block, now that so many series are kept.
     fn add(
         &mut self,
-        values: &ArrayRef,
+        parts: &[&ArrayRef],
         digits: Option<u32>,
         added: &BlockSeries,
         kept: usize,
     ) -> Result<(), ArrowError> {
-        let is_whole = digits.is_some() || values.data_type().is_integer();
         if let Self::Unknown = self {
-            *self = match is_whole {
+            let are_integers = parts.iter().all(|part| part.data_type().is_integer());
+            *self = match digits.is_some() || are_integers {
                 true => {
                     let greatest = digits.map_or(i128::from(i64::MAX), |_| DECIMAL_MAX - 1);
                     Self::Whole { each: Vec::new(), greatest }
@@ -416,24 +493,18 @@ impl Numbers {
             Self::Unknown => {}
             Self::Floats(each) => {
                 each.resize(kept, Floats::NONE);
-                let floats = cast(values, &DataType::Float64)?;
-                let floats = floats.as_primitive::<Float64Type>().values();
-                let of_block = added.each(floats, values.nulls(), Floats::NONE, Floats::add);
-                for (one, place) in of_block.iter().zip(&added.places) {
-                    if let Some(kept) = each.get_mut(*place as usize) {
-                        kept.add_other(one);
-                    }
-                }
+                added.add_floats(each, &parts_as(parts)?);
             }
             Self::Whole { each, .. } => {
                 each.resize(kept, WholeNumbers::NONE);
-                match (digits, values.as_primitive_opt::<Float64Type>()) {
-                    (Some(digits), Some(floats)) => {
-                        let factor = power(digits);
-                        let floats = (floats.values().as_ref(), values.nulls());
-                        added.add_whole(each, floats, |value| units_of(value, factor));
+                match digits.map(power) {
+                    Some(factor)
+                        if parts.iter().all(|part| part.data_type() == &DataType::Float64) =>
+                    {
+                        let floats = parts_as::<Float64Type>(parts)?;
+                        added.add_whole(each, &floats, |value| units_of(value, factor));
                     }
-                    _ => add_integers(each, values, added)?,
+                    _ => add_integers(each, parts, added)?,
                 }
             }
         }
@@ -454,8 +525,8 @@ impl Numbers {
                 &each,
                 |one| one.count,
                 // A sum of what is not finite isn't either.
-                |one| one.sum.is_finite(),
-                [|one| one.sum, |one| one.min, |one| one.max],
+                |one| one.of_each.sum.is_finite(),
+                [|one| one.of_each.sum, |one| one.of_each.min, |one| one.of_each.max],
             ),
         }
     }
@@ -480,16 +551,21 @@ fn finished<A, T: ArrowPrimitiveType>(
 /// Adds whole numbers; where some are too large it is noted that the sum isn't known.
 fn add_integers(
     kept: &mut [WholeNumbers],
-    values: &ArrayRef,
+    parts: &[&ArrayRef],
     added: &BlockSeries,
 ) -> Result<(), ArrowError> {
-    let whole = cast(values, &DataType::Int64)?;
-    let whole = whole.as_primitive::<Int64Type>();
-    added.add_whole(kept, (whole.values(), values.nulls()), |value| value);
-    // What has no place among these numbers came out as null.
-    if whole.null_count() > values.null_count() {
+    let whole = parts_as::<Int64Type>(parts)?;
+    // Those are counted too that have no place among these numbers, which came out as null.
+    let with_lost = whole.iter().zip(parts).map(|(whole, values)| {
+        PrimitiveArray::<Int64Type>::try_new(whole.values().clone(), values.nulls().cloned())
+    });
+    added.add_whole(kept, &with_lost.collect::<Result<Vec<_>, _>>()?, |value| value);
+    for ((ids, whole), values) in added.by_parts(&whole).zip(parts) {
+        if whole.null_count() == values.null_count() {
+            continue;
+        }
         let is_lost = |row: usize| whole.is_null(row) && values.is_valid(row);
-        for (_, id) in added.ids.iter().enumerate().filter(|(row, _)| is_lost(*row)) {
+        for (_, id) in ids.iter().enumerate().filter(|(row, _)| is_lost(*row)) {
             let place = added.places.get(*id as usize).map(|place| *place as usize);
             if let Some(kept) = place.and_then(|place| kept.get_mut(place)) {
                 kept.is_unknown = true;
