@@ -72,6 +72,9 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         .prop_map(|(host, rack, float, cents, whole)| Drawn { host, rack, float, cents, whole })
 }
 
+/// Rows of a batch, of which a block has more.
+const BATCH_ROWS: usize = 37;
+
 /// The rows as a cold run, whose prices may be stored as decimal numbers.
 fn run_of(rows: &RecordBatch) -> (Place, RunMeta) {
     let mut place = Place::by_series(rows.schema(), &["host", "rack"]);
@@ -80,7 +83,11 @@ fn run_of(rows: &RecordBatch) -> (Place, RunMeta) {
     let hot: Arc<dyn Source> = Arc::new(place.reader(&hot));
     let decimals = decimal_columns(&place.stream, &[hot], || true).unwrap();
     let mut writer = place.writer(2, RunFormat::Cold).unwrap().with_decimals(&decimals);
-    writer.write(rows).unwrap();
+    // Blocks are of several batches.
+    for first in (0..rows.num_rows()).step_by(BATCH_ROWS) {
+        let part = rows.slice(first, BATCH_ROWS.min(rows.num_rows() - first));
+        writer.write(&part).unwrap();
+    }
     let meta = writer.finish(PROVENANCE, Lineage::default()).unwrap();
     (place, meta)
 }
