@@ -6,6 +6,7 @@
 //! source of randomness; a lint enforces it.
 
 mod clock;
+mod heap;
 pub mod locks;
 mod memory;
 mod os;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 pub use bytes::Bytes;
 pub use clock::{Clock, ManualClock, OsClock};
+pub use heap::give_back_memory;
 pub use memory::MemoryDisk;
 pub use os::OsDisk;
 pub use random::{OsRng, Rng, SeededRng};

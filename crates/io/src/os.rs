@@ -1,7 +1,7 @@
 //! The real disk: ordinary files, mapped log files, advisory locks.
 //!
-//! Owns every call into the operating system's file system, and the crate's `unsafe`
-//! memory maps. Invariant: nothing here is cached, so what another process does to the
+//! Owns every call into the operating system's file system, and the crate's memory maps, which
+//! are `unsafe`. Invariant: nothing here is cached, so what another process does to the
 //! directory is seen by the next call. Called through [`crate::Disk`] only.
 #![expect(
     clippy::disallowed_types,

@@ -1,5 +1,6 @@
 //! What threads of the store's own do where maintenance is in the background.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -113,7 +114,18 @@ impl Engine {
     pub(crate) fn compact_due(&self) -> Result<()> {
         let outcome = until_done(|| self.maintain_runs());
         self.scrub_due();
+        self.give_back_memory();
         outcome
+    }
+
+    /// Gives back what the allocator keeps, now and then: in two hours of small compactions beside five models' loads that came
+    /// to 20 MiB.
+    fn give_back_memory(&self) {
+        let counters = [&self.counters.flush_bytes, &self.counters.compaction_bytes];
+        let written = counters.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
+        if self.given_back.is_due(self.io.clock.monotonic_ns(), written) {
+            timestrata_io::give_back_memory();
+        }
     }
 
     /// How many streams the next call of [`Engine::maintain_runs`] looks at.

@@ -16,6 +16,7 @@ use timestrata_io::{Io, LockGuard};
 
 use super::bulks::OpenBulks;
 use super::follower::Follower;
+use super::given_back::GivenBack;
 use super::poison::Poison;
 use super::report::RecoveryReport;
 use super::reserve::Reserve;
@@ -76,6 +77,7 @@ pub(crate) struct Engine {
     /// What models keep, by its type: see [`crate::Store::model_state`].
     pub(crate) model_states: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     pub(crate) counters: Counters,
+    pub(crate) given_back: GivenBack,
     pub(crate) queries: Queries,
     /// Released when the store is closed, or dropped.
     pub(crate) writer_lock: Mutex<Option<Arc<dyn LockGuard>>>,
