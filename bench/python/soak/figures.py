@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +14,30 @@ Figures = dict[str, int]
 TREE = "t"
 
 
+class _Mallinfo2(ctypes.Structure):
+    """glibc's `struct mallinfo2`, of all threads' shares together."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    )
+
+
+def of_allocator() -> Figures:
+    """What the program holds of the allocator's memory, without what is free and kept; nothing where it does not tell."""
+    tell = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if tell is None:
+        return {}
+    tell.restype = _Mallinfo2
+    told = tell()
+    return {"in_use": told.uordblks + told.hblkhd}
+
+
 def of_process() -> Figures:
-    """Resident and anonymous memory, open files and threads."""
+    """Resident and anonymous memory, what of it is in use, open files and threads."""
     memory = dict(_pairs(Path("/proc/self/smaps_rollup")))
     status = dict(_pairs(Path("/proc/self/status")))
     return {
@@ -22,6 +45,7 @@ def of_process() -> Figures:
         "anonymous": int(memory["Anonymous"].split()[0]) << 10,
         "open_files": len(os.listdir("/proc/self/fd")),
         "threads": int(status["Threads"]),
+        **of_allocator(),
     }
 
 

@@ -53,6 +53,8 @@ to tell of growth.
   the slope comes to over the steady part is more than the figure wavers: from the 10th to the 90th percentile of what is
   left of the windows without the slope, or {SHARE_MAX:.0%} of the median, or a small number (1 MiB, 2 files or threads, 4 files of the store)
   if that is more. So a leak of less than that in a whole run isn't seen; the table says how much that is.
+- **Memory.** What is *in use* is what the program holds, by the word of the allocator, where it gives one. The rest of the
+  anonymous memory is Python's own, or free: the allocator keeps it in a share for each thread, more of it the longer threads come and go.
 - **Disk.** Bytes are blocks that files take. A topic keeps the hashes of records that have gone, so that proofs of them
   stay valid; these do grow, are left out of what may not, and may take {TREE_BYTES_MAX:.0f} B a record sent.
 - **Stalls.** An operation is *slow* if it takes over {SLOW_MEDIANS} times the median of its kind over the steady part, or over {SLOW_MEDIANS}

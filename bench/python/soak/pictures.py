@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bench.python.common.picture import FAINT, LINE, TEXT, WIDTH, Axis, Linear, framed, words
 from bench.python.common.report import readable
 from bench.python.soak.results import Line, Results
-from bench.python.soak.verdict import MIB
+from bench.python.soak.verdict import MIB, is_unknown
 
 LEFT, RIGHT, TOP, GAP = 90, 30, 66, 36
 PANEL, LATENCY_PANEL = 170, 150
@@ -29,7 +29,10 @@ class Curve:
 
 # What a picture shows: its name, its title, what its figures are in, and which keys of a sample, with their labels.
 LEVELS: tuple[tuple[str, str, str, float, tuple[tuple[str, str], ...]], ...] = (
-    ("soak-memory", "Memory of the process", "MiB", MIB, (("rss", "resident"), ("anonymous", "anonymous"))),
+    (
+        "soak-memory", "Memory of the process", "MiB", MIB,
+        (("rss", "resident"), ("anonymous", "anonymous"), ("in_use", "in use, by the allocator")),
+    ),
     (
         "soak-files", "Open files, threads, and files of the store", "", 1.0,
         (("files", "files of the store"), ("open_files", "open files"), ("threads", "threads"), ("runs", "runs")),
@@ -50,6 +53,7 @@ def drawn(results: Results) -> Iterator[tuple[str, str]]:
         curves = [
             Curve(label, colour, [(line["t"], line[key] / one) for line in samples])
             for (key, label), colour in zip(keys, COLOURS, strict=False)
+            if not any(is_unknown(line, key) for line in samples)
         ]
         yield name, levels(title, unit, curves, warm_up)
     yield "soak-latencies", latencies(samples, warm_up)

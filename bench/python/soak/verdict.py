@@ -17,6 +17,7 @@ TREE_BYTES_MAX = 64.0
 MIB = float(1 << 20)
 # What may not grow: its name, the line's key, its unit, how much of it one is, and the growth that is too little to count.
 STEADY = (
+    ("memory in use", "in_use", "MiB", MIB, MIB),
     ("anonymous memory", "anonymous", "MiB", MIB, MIB),
     ("resident memory", "rss", "MiB", MIB, MIB),
     ("open files", "open_files", "", 1.0, 2.0),
@@ -56,6 +57,8 @@ def _criteria(results: Results) -> Iterator[Criterion]:
     times = [float(line["t"]) for line in samples]
     is_long = len(times) >= STEADY_SAMPLES_MIN and times[-1] - times[0] >= STEADY_SECONDS_MIN
     for name, key, unit, one, least in STEADY:
+        if any(is_unknown(line, key) for line in samples):
+            continue
         values = [float(value_of(line, key)) for line in samples]
         found = trend(times, values) if len(values) >= 3 else None
         yield level(name, found, unit, one, least, is_long=is_long)
@@ -66,6 +69,11 @@ def _criteria(results: Results) -> Iterator[Criterion]:
 def steady(samples: list[Line]) -> list[Line]:
     """Those behind the warm-up."""
     return [line for line in samples if line["is_steady"]]
+
+
+def is_unknown(line: Line, key: str) -> bool:
+    """Whether the allocator did not tell what is in use."""
+    return key == "in_use" and key not in line
 
 
 def value_of(line: Line, key: str) -> float:
