@@ -43,17 +43,17 @@ impl Key for u64 {
 impl Key for u128 {
     #[inline]
     fn hash(self) -> u64 {
-        ((self >> 64) as u64).wrapping_mul(SPREAD).rotate_left(32).wrapping_add(self as u64).hash()
+        folded(self).hash()
     }
 
     #[inline]
     fn quick_hash(self) -> u64 {
-        ((self >> 64) as u64)
-            .wrapping_mul(SPREAD)
-            .rotate_left(32)
-            .wrapping_add(self as u64)
-            .quick_hash()
+        folded(self).quick_hash()
     }
+}
+
+fn folded(key: u128) -> u64 {
+    ((key >> 64) as u64).wrapping_mul(SPREAD).rotate_left(32).wrapping_add(key as u64)
 }
 
 #[derive(Debug, Clone, Copy, Default)]

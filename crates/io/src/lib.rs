@@ -3,7 +3,8 @@
 //! simulated disk that crashes where a test tells it to.
 //!
 //! No other crate of the workspace may name `std::fs`, `std::time` clocks or a
-//! source of randomness; a lint enforces it.
+//! source of randomness; a lint enforces it. What the process holds of the heap without need is
+//! given back here too.
 
 mod clock;
 mod heap;

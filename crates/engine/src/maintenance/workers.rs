@@ -8,10 +8,14 @@ use timestrata_format::StreamId;
 
 use super::until_done;
 use crate::Result;
-use crate::state::{Engine, Role, Slot, StoreState, StreamState, Version, Work};
+use crate::state::{Counters, Engine, Role, Slot, StoreState, StreamState, Version, Work};
 
 /// Compaction and retention look for work at least this often.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// Memory is given back to the system no more often: who reads next meets its pages anew.
+const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(60);
+/// Nor before so many bytes were flushed and compacted.
+const GIVEN_BACK_AFTER: u64 = 16 << 20;
 
 /// Starts the threads: one flushes, one compacts, retains and scrubs, one syncs, one makes the log's next
 /// segment ready. Idle ones sleep.
@@ -121,10 +125,13 @@ impl Engine {
     /// Gives back what the allocator keeps, now and then: in two hours of small compactions beside five models' loads that came
     /// to 20 MiB.
     fn give_back_memory(&self) {
-        let counters = [&self.counters.flush_bytes, &self.counters.compaction_bytes];
-        let written = counters.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-        if self.given_back.is_due(self.io.clock.monotonic_ns(), written) {
-            timestrata_io::give_back_memory();
+        let Counters { flush_bytes, compaction_bytes, given_back_bytes, .. } = &self.counters;
+        let written =
+            flush_bytes.load(Ordering::Relaxed) + compaction_bytes.load(Ordering::Relaxed);
+        // Of one thread's alone.
+        let since = written - given_back_bytes.load(Ordering::Relaxed);
+        if since >= GIVEN_BACK_AFTER && timestrata_io::give_back_memory(GIVE_BACK_INTERVAL) {
+            given_back_bytes.store(written, Ordering::Relaxed);
         }
     }
 

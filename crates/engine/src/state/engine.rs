@@ -16,7 +16,6 @@ use timestrata_io::{Io, LockGuard};
 
 use super::bulks::OpenBulks;
 use super::follower::Follower;
-use super::given_back::GivenBack;
 use super::poison::Poison;
 use super::report::RecoveryReport;
 use super::reserve::Reserve;
@@ -39,6 +38,8 @@ pub(crate) struct Counters {
     pub(crate) flush_bytes: AtomicU64,
     pub(crate) compactions: AtomicU64,
     pub(crate) compaction_bytes: AtomicU64,
+    /// What the two of bytes came to when memory was last given back to the system.
+    pub(crate) given_back_bytes: AtomicU64,
 }
 
 /// An open store.
@@ -77,7 +78,6 @@ pub(crate) struct Engine {
     /// What models keep, by its type: see [`crate::Store::model_state`].
     pub(crate) model_states: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     pub(crate) counters: Counters,
-    pub(crate) given_back: GivenBack,
     pub(crate) queries: Queries,
     /// Released when the store is closed, or dropped.
     pub(crate) writer_lock: Mutex<Option<Arc<dyn LockGuard>>>,

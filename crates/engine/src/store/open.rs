@@ -20,8 +20,8 @@ use crate::query::Queries;
 use crate::recovery::{self, KnownRuns, LoadedStore, Recovered};
 use crate::run::BlockCache;
 use crate::state::{
-    Counters, Engine, Follower, GivenBack, OpenBulks, Poison, Reserve, RunFolder, Scrubber,
-    StoreState, Troubles, Workers, fit,
+    Counters, Engine, Follower, OpenBulks, Poison, Reserve, RunFolder, Scrubber, StoreState,
+    Troubles, Workers, fit,
 };
 use crate::wal::{OldSegments, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
@@ -377,7 +377,6 @@ impl Opening {
             bulks: OpenBulks::default(),
             model_states: Mutex::default(),
             counters: Counters::default(),
-            given_back: GivenBack::default(),
             queries: Queries::default(),
             writer_lock: Mutex::new(None),
         }

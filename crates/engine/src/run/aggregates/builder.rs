@@ -357,9 +357,15 @@ impl BlockSeries {
             one.count += 1;
             one.last = key;
         });
-        let firsts = numbered.firsts.iter().map(|row| value_of_parts(keys, *row));
-        for (one, first) in series.keys.iter_mut().zip(firsts) {
-            one.first = first.unwrap_or(one.first);
+        // Series are numbered as they come, so their first rows rise.
+        let mut each = series.keys.iter_mut().zip(numbered.firsts).peekable();
+        let mut begin = 0;
+        for part in keys {
+            let end = begin + part.len();
+            while let Some((one, row)) = each.next_if(|(_, row)| *row < end) {
+                one.first = part.values().get(row - begin).copied().unwrap_or(one.first);
+            }
+            begin = end;
         }
         series
     }
@@ -456,18 +462,6 @@ fn parts_as<T: ArrowPrimitiveType>(
 ) -> Result<Vec<PrimitiveArray<T>>, ArrowError> {
     let cast = |part: &&ArrayRef| Ok(cast(part, &T::DATA_TYPE)?.as_primitive::<T>().clone());
     parts.iter().map(cast).collect()
-}
-
-/// The value of a row of all parts.
-fn value_of_parts(parts: &[PrimitiveArray<Int64Type>], row: usize) -> Option<i64> {
-    let mut row = row;
-    for part in parts {
-        match part.values().get(row) {
-            Some(value) => return Some(*value),
-            None => row -= part.len(),
-        }
-    }
-    None
 }
 
 impl Numbers {
