@@ -352,11 +352,13 @@ struct BlockSeries {
 impl BlockSeries {
     fn new(numbered: Numbered, places: Vec<u32>, keys: &[PrimitiveArray<Int64Type>]) -> Self {
         let mut series = Self { ids: numbered.ids, keys: Vec::new(), places };
-        let none = KeysOfBlock { count: 0, first: i64::MAX, last: i64::MIN };
-        series.keys = series.each(numbered.firsts.len(), keys, none, |one, key| {
-            one.count += 1;
-            one.last = key;
+        let none = (0, i64::MIN);
+        let ends = series.each(numbered.firsts.len(), keys, none, |(count, last), key| {
+            *count += 1;
+            *last = key;
         });
+        let keys_of = |(count, last)| KeysOfBlock { count, first: last, last };
+        series.keys = ends.into_iter().map(keys_of).collect();
         // Series are numbered as they come, so their first rows rise.
         let mut each = series.keys.iter_mut().zip(numbered.firsts).peekable();
         let mut begin = 0;
