@@ -377,6 +377,17 @@ impl Stream {
         &self.series_columns
     }
 
+    /// Whether several blocks of its cold runs lie in one row group where rows are in the order of the key: dictionaries of text, or
+    /// of what tells series apart, are then there once for all of these.
+    pub(crate) fn shares_dictionaries(&self) -> bool {
+        let fields = || self.spec.schema.fields().iter();
+        self.lead == LeadKind::Time
+            && self.spec.merge == Merge::Keep
+            && !self.has_words()
+            && (!self.series_columns.is_empty()
+                || fields().any(|field| field.data_type() == &DataType::Utf8))
+    }
+
     /// Whether blocks of its cold runs tell which words they may have.
     pub(crate) fn has_words(&self) -> bool {
         self.property(WORDS_PROPERTY).is_some()

@@ -89,6 +89,11 @@ impl CheckedFile {
         &self.path
     }
 
+    /// The first byte behind the data.
+    pub(super) fn data_end(&self) -> u64 {
+        self.data_end
+    }
+
     /// Bytes that one checksum covers.
     pub(super) fn unit_bytes(&self) -> u64 {
         self.block_bytes
@@ -97,15 +102,26 @@ impl CheckedFile {
     /// The first place where bytes that were read from `start` on, where a checksum's bytes begin, don't
     /// fit their checksums.
     pub(super) fn first_bad_unit(&self, start: u64, bytes: &[u8]) -> Option<Error> {
+        let (unit, expected, found) = self.bad_units(start, bytes).next()?;
+        Some(self.bad_unit(unit, expected, found))
+    }
+
+    /// All such places, with the checksums that are expected and found.
+    pub(super) fn bad_units(
+        &self,
+        start: u64,
+        bytes: &[u8],
+    ) -> impl Iterator<Item = (Range<u64>, u32, u32)> {
         let unit = usize::try_from(self.block_bytes).unwrap_or(usize::MAX);
         let first = usize::try_from(start / self.block_bytes).unwrap_or(usize::MAX);
         let expected = self.block_crcs.get(first..).unwrap_or_default();
-        bytes.chunks(unit).zip(expected).zip(0_u64..).find_map(|((bytes, expected), index)| {
-            let found = crc32c(bytes);
-            let at = start + index * self.block_bytes;
-            (found != *expected)
-                .then(|| self.bad_unit(at..at + bytes.len() as u64, *expected, found))
-        })
+        bytes.chunks(unit).zip(expected).zip(0_u64..).filter_map(
+            move |((bytes, expected), index)| {
+                let found = crc32c(bytes);
+                let at = start + index * self.block_bytes;
+                (found != *expected).then(|| (at..at + bytes.len() as u64, *expected, found))
+            },
+        )
     }
 
     fn bad_unit(&self, range: Range<u64>, expected: u32, found: u32) -> Error {

@@ -69,7 +69,7 @@ const PAGE_ROWS_BY_SERIES: usize = 4_096;
 const PAGE_ROWS_BY_SERIES_MIN: usize = 2_048;
 const SERIES_A_PAGE: usize = 64;
 /// A dictionary pays only where values repeat: no more than this many distinct ones in ten.
-const DISTINCT_TENTHS_MAX: usize = 8;
+pub(super) const DISTINCT_TENTHS_MAX: usize = 8;
 /// Share of unknown keys that a Bloom filter lets through.
 const BLOOM_FALSE_POSITIVES: f64 = 0.01;
 
@@ -134,8 +134,7 @@ impl Pages {
         page_rows: usize,
     ) -> Result<Self, ParquetError> {
         if series.is_empty() {
-            let are_blocks = !stream.series_columns().is_empty();
-            let rows_max = are_blocks.then_some(page_rows);
+            let rows_max = stream.shares_dictionaries().then_some(page_rows);
             return Ok(Self { rows_max, ..Self::default() });
         }
         Self::by_series(&sample.project(series)?)

@@ -25,6 +25,7 @@ mod name;
 mod parts;
 mod peek;
 mod reader;
+mod row_groups;
 mod scrub;
 mod series;
 mod sink;

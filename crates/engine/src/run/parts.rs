@@ -73,6 +73,15 @@ impl Content {
         }
     }
 
+    /// Whether some of these parts of the file have bytes of a block.
+    pub(super) fn has_bytes_in(&self, block: usize, parts: &[Range<u64>]) -> bool {
+        match self {
+            // All blocks of a record batch are one.
+            Self::Hot(_) => true,
+            Self::Cold(cold) => cold.has_bytes_in(block, parts),
+        }
+    }
+
     /// The blocks of a record batch or row group.
     pub(super) fn blocks_of(&self, group: usize) -> Range<usize> {
         match self {

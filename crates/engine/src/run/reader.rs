@@ -102,7 +102,7 @@ impl Content {
     ) -> Result<RecordBatch> {
         match self {
             Self::Hot(hot) => hot.decode(block, zone, columns),
-            Self::Cold(cold) => cold.decode(block, zone, columns, false),
+            Self::Cold(cold) => cold.decode(block, zone, columns),
         }
     }
 }

@@ -2,9 +2,13 @@
 //!
 //! A sector that can't be read is an error here; under a map it would be the end of the process.
 
-use timestrata_format::checksum::crc32c;
-use timestrata_io::OpenMode;
+use std::ops::Range;
 
+use timestrata_format::BlockExtent;
+use timestrata_format::checksum::crc32c;
+use timestrata_io::{DiskFile, OpenMode};
+
+use super::checked::CheckedFile;
 use super::reader::RunReader;
 use crate::scan::Source;
 use crate::{Error, MissingRange, Result};
@@ -69,27 +73,53 @@ impl RunReader {
         };
         let Ok(blocks) = self.blocks() else { return Vec::new() };
         let Ok(file) = self.open_file() else { return Vec::new() };
-        let touched = origin.blocks.iter().enumerate().filter(|(_, extent)| {
-            let touches = extent.start < end && start < extent.end;
-            touches && {
-                let length = usize::try_from(extent.end - extent.start).unwrap_or(0);
-                let mut bytes = vec![0; length];
-                let read = file.read_at(extent.start, &mut bytes);
-                read.is_err() || crc32c(&bytes) != extent.crc
+        let mut missing = Vec::new();
+        for (group, extent) in origin.blocks.iter().enumerate() {
+            if extent.start >= end || start >= extent.end {
+                continue;
             }
-        });
-        let missing: Vec<MissingRange> = touched
-            .filter_map(|(group, _)| {
-                let blocks = blocks.get(opened.content.blocks_of(group))?;
-                let keys = (blocks.first()?.key_min, blocks.last()?.key_max);
-                let rows = blocks.iter().map(|block| u64::from(block.rows)).sum();
-                Some(self.missing(error, keys, rows))
-            })
-            .collect();
+            let Some(bad) = bad_parts(opened.content.file(), file.as_ref(), extent) else {
+                continue;
+            };
+            for block in opened.content.blocks_of(group) {
+                if let Some(zone) =
+                    blocks.get(block).filter(|_| opened.content.has_bytes_in(block, &bad))
+                {
+                    let keys = (zone.key_min, zone.key_max);
+                    missing.push(self.missing(error, keys, u64::from(zone.rows)));
+                }
+            }
+        }
         match missing.is_empty() {
             // A filter, or bytes between blocks.
             true => vec![self.missing(error, (self.meta().key_min, self.meta().key_max), 0)],
             false => missing,
         }
     }
+}
+
+/// The parts of a row group's bytes, as they are on the disk, that are damaged; `None` if it is whole by itself.
+fn bad_parts(
+    file: &CheckedFile,
+    disk_file: &dyn DiskFile,
+    extent: &BlockExtent,
+) -> Option<Vec<Range<u64>>> {
+    let all = extent.start..extent.end;
+    let read = |range: &Range<u64>| {
+        let mut bytes = vec![0; usize::try_from(range.end.checked_sub(range.start)?).ok()?];
+        disk_file.read_at(range.start, &mut bytes).is_ok().then_some(bytes)
+    };
+    let is_in_file = all.start <= all.end && all.end <= file.data_end();
+    let Some(bytes) = Some(&all).filter(|_| is_in_file).and_then(read) else {
+        return Some(vec![all]);
+    };
+    if crc32c(&bytes) == extent.crc {
+        return None;
+    }
+    let unit = file.unit_bytes();
+    let start = all.start / unit * unit;
+    let units = start..all.end.next_multiple_of(unit).min(file.data_end());
+    let Some(bytes) = read(&units) else { return Some(vec![all]) };
+    let bad: Vec<_> = file.bad_units(start, &bytes).map(|(unit, ..)| unit).collect();
+    Some(if bad.is_empty() { vec![all] } else { bad })
 }

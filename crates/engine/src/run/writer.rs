@@ -23,22 +23,11 @@ use super::stored_block::{StoredBlock, smaller_decimals};
 use super::tail::{self, RunTail, Zone};
 use super::{
     AGGREGATES_KEY, LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY, check_column_types, cold,
-    file_name, word_filter,
+    file_name, row_groups, word_filter,
 };
 use crate::key::KeyView;
 use crate::stream::to_definition;
 use crate::{Error, ErrorKind, FORMAT_VERSION, Result, Settings, Stream};
-
-/// A row group of a stream whose series are told apart is as long as so many others: each series has more rows in it; and where
-/// rows lie in the order of the key, more of them share its dictionaries.
-const BLOCKS_BY_SERIES: usize = 4;
-
-/// And as so many where there are many series, so that each has as many rows as are wanted.
-const BLOCKS_BY_SERIES_MAX: usize = 32;
-const ROWS_A_SERIES: usize = 256;
-
-/// A block of many series may have so many bytes.
-const BYTES_OF_MANY_SERIES_MAX: usize = 128 << 20;
 
 /// Range deletes that a run tells of at most. Compaction lets go of them where there are so many.
 const TOMBSTONES_MAX: usize = 256;
@@ -163,14 +152,16 @@ impl RunWriter {
             .open(&path, OpenMode::CreateNew)
             .map_err(|error| Error::io("create a run file", &path, error))?;
         let block_rows = block_rows(stream, format, settings);
-        let checksum_bytes = match block_rows < settings.run_batch_rows {
+        let may_share = format == RunFormat::Cold && stream.shares_dictionaries();
+        // Where a block is a part of a row group only these tell whose bytes are damaged.
+        let checksum_bytes = match may_share || block_rows < settings.run_batch_rows {
             true => BLOCK_CHECKSUM_BYTES_SMALL,
             false => BLOCK_CHECKSUM_BYTES,
         };
-        let may_lie_by_series = format == RunFormat::Cold && !stream.series_columns().is_empty();
-        // The builder ends a block sooner whose rows are wide.
-        let blocks = if may_lie_by_series { BLOCKS_BY_SERIES } else { 1 };
-        let limits = BlockLimits::of_rows(block_rows.saturating_mul(blocks));
+        let limits = match may_share {
+            true => row_groups::at_first(stream, block_rows),
+            false => BlockLimits::of_rows(block_rows),
+        };
         let sink = Sink::new(file, checksum_bytes);
         let encoder = Encoder::new(format, stream, sink, block_rows).map_err(|error| {
             // Best effort: recovery removes files that no manifest names.
@@ -186,7 +177,7 @@ impl RunWriter {
             format,
             builder: BlockBuilder::new(stream.stored_schema().clone(), limits),
             block_rows,
-            series: match may_lie_by_series {
+            series: match may_share {
                 true => Series::Unknown,
                 false => Series::Chosen(Vec::new()),
             },
@@ -412,7 +403,7 @@ impl RunWriter {
         while let Some(block) = blocks.next() {
             let limits = self.limits_from(&block)?;
             if limits == self.builder.limits() {
-                self.encode_block(&block)?;
+                self.encode_row_group(block)?;
                 continue;
             }
             // The first block, and all that has come behind it, is cut anew.
@@ -433,11 +424,9 @@ impl RunWriter {
     fn limits_from(&mut self, block: &Block) -> Result<BlockLimits> {
         if let Series::Unknown = self.series {
             let series = self.tell_series(block)?;
-            let rows = series.saturating_mul(ROWS_A_SERIES).next_multiple_of(self.block_rows);
-            let rows = rows.min(self.block_rows.saturating_mul(BLOCKS_BY_SERIES_MAX));
-            if rows > self.builder.limits().rows_max {
-                let bytes_max = BYTES_OF_MANY_SERIES_MAX;
-                return Ok(BlockLimits { bytes_max, ..BlockLimits::of_rows(rows) });
+            let limits = self.builder.limits();
+            if let Some(longer) = row_groups::of_many_series(series, self.block_rows, limits) {
+                return Ok(longer);
             }
         }
         if let Series::Told(columns, series) = &self.series {
@@ -446,7 +435,8 @@ impl RunWriter {
                 .map_err(|error| self.failed("choose how rows of a run lie", error.into()))?;
             self.series = Series::Chosen(if pay { columns } else { Vec::new() });
             if !pay {
-                return Ok(BlockLimits::of_rows(self.block_rows.saturating_mul(BLOCKS_BY_SERIES)));
+                let limits = row_groups::in_key_order(&self.stream, block, self.block_rows);
+                return limits.map_err(|error| self.failed("gather rows of a run", error.into()));
             }
         }
         Ok(self.builder.limits())
@@ -454,11 +444,31 @@ impl RunWriter {
 
     /// How many series there are among the first rows.
     fn tell_series(&mut self, first: &Block) -> Result<usize> {
-        let told = telling(first, self.stream.series_columns());
+        let told = match self.stream.series_columns() {
+            [] => Ok((Vec::new(), 0)),
+            columns => telling(first, columns),
+        };
         let (columns, series) =
             told.map_err(|error| self.failed("tell series of a run apart", error.into()))?;
         self.series = Series::Told(columns, series);
         Ok(series)
+    }
+
+    /// Writes a block as a row group, or as several where it is one of the order of the key with too few rows to be read by pages.
+    fn encode_row_group(&mut self, block: Block) -> Result<()> {
+        let is_one = block.rows() <= self.block_rows
+            || block.rows() > self.block_rows.saturating_mul(row_groups::BLOCKS_MIN - 1)
+            || !self.series.chosen().is_empty();
+        if is_one {
+            return self.encode_block(&block);
+        }
+        let mut cut = Vec::new();
+        let limits = BlockLimits::of_rows(self.block_rows);
+        let mut cutter = BlockBuilder::new(self.stream.stored_schema().clone(), limits);
+        let added = block.batches().iter().try_for_each(|batch| cutter.add(batch, &mut cut));
+        added.map_err(|error| self.failed("gather rows of a run", error.into()))?;
+        cut.extend(cutter.take());
+        cut.iter().try_for_each(|block| self.encode_block(block))
     }
 
     fn encode_block(&mut self, block: &Block) -> Result<()> {

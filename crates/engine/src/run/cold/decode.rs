@@ -13,7 +13,7 @@ use arrow_select::take::take;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::page_index::offset_index::PageLocation;
 use parquet::schema::types::SchemaDescriptor;
 use timestrata_io::sync::Mutex;
@@ -42,12 +42,21 @@ pub(in crate::run) struct DecodedAs<'a> {
     keeps_decimals: bool,
     /// For once: the cache doesn't keep it.
     is_for_once: bool,
+    /// Nor the dictionaries of row groups that have several blocks.
+    keeps_nothing: bool,
 }
 
 impl<'a> DecodedAs<'a> {
     /// Text and numbers as the stream has them.
-    pub(in crate::run) const PLAIN: Self =
-        Self { text_views: false, codes: &[], keeps_decimals: false, is_for_once: false };
+    pub(in crate::run) const PLAIN: Self = Self {
+        text_views: false,
+        codes: &[],
+        keeps_decimals: false,
+        is_for_once: false,
+        keeps_nothing: false,
+    };
+    /// The same, of which nothing is kept for others.
+    pub(super) const CHECKED: Self = Self { is_for_once: true, keeps_nothing: true, ..Self::PLAIN };
     /// Numbers as they are stored.
     pub(super) const STORED: Self = Self { keeps_decimals: true, ..Self::PLAIN };
 
@@ -240,18 +249,19 @@ impl ColdFile {
             .map_err(|error| bad(error.to_string()).caused_by(error))
     }
 
-    /// Verifies what is read of a column for some rows: its dictionary, which lies before all pages, and the pages that
+    /// What is read of a column for some rows: its dictionary, which lies before all pages, and the pages that
     /// have such rows. A column of a file that isn't in memory would else be read whole for each row.
-    fn verify_pages(
+    pub(super) fn read_ranges(
         &self,
-        chunk: Range<u64>,
+        chunk: &ColumnChunkMetaData,
         places: &[PageLocation],
         rows: &RowSelection,
-    ) -> Result<()> {
+    ) -> Result<Vec<Range<u64>>> {
+        let chunk = self.chunk_range(chunk)?;
         let first = places.first().and_then(|page| u64::try_from(page.offset).ok());
-        self.file.verify(chunk.start..first.unwrap_or(chunk.end))?;
-        let pages = guarded(self.file.path(), || Ok(rows.scan_ranges(places)))?;
-        pages.into_iter().try_for_each(|page| self.file.verify(page))
+        let mut ranges = vec![chunk.start..first.unwrap_or(chunk.end)];
+        ranges.extend(guarded(self.file.path(), || Ok(rows.scan_ranges(places)))?);
+        Ok(ranges)
     }
 
     /// Columns of one block, in ascending order, decoded bit by bit: no more than `rows_a_part` rows at once.
@@ -277,7 +287,10 @@ impl ColdFile {
                 let range = self.chunk_range(chunk)?;
                 start = start.min(range.start);
                 match selection.zip(pages.as_deref().and_then(|of| places(of, leaf))) {
-                    Some((rows, places)) => self.verify_pages(range, places, rows)?,
+                    Some((rows, places)) => {
+                        let ranges = self.read_ranges(chunk, places, rows)?;
+                        ranges.into_iter().try_for_each(|range| self.file.verify(range))?;
+                    }
                     None => self.file.verify(range)?,
                 }
             }
@@ -287,7 +300,8 @@ impl ColdFile {
             None => (Arc::clone(&self.metadata), place.group),
         };
         let of_group = || KeptRows::all(self.run, place.group);
-        let kept = (!place.is_whole()).then(|| KeptDictionaries::new(&self.cache, of_group()));
+        let are_kept = !place.is_whole() && !wanted.keeps_nothing;
+        let kept = are_kept.then(|| KeptDictionaries::new(&self.cache, of_group()));
         let read = BlockColumns::new(self.file.bytes().clone(), metadata, of_metadata);
         let read = read.keeping(kept);
         let part_rows = (rows, rows_a_part.min(rows));
@@ -394,7 +408,7 @@ impl ColdFile {
 }
 
 /// Where the pages of a column of the only block lie that the metadata has.
-fn places(pages: &ParquetMetaData, leaf: usize) -> Option<&[PageLocation]> {
+pub(super) fn places(pages: &ParquetMetaData, leaf: usize) -> Option<&[PageLocation]> {
     let places = pages.offset_index()?.first()?.get(leaf)?.page_locations();
     (!places.is_empty()).then_some(places)
 }

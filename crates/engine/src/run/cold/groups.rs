@@ -17,13 +17,11 @@ use std::ops::Range;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use timestrata_format::Zone;
 
-use super::decode::ChosenRows;
-use super::{ColdFile, LeadKind};
+use super::super::row_groups::BLOCKS_MIN;
+use super::ColdFile;
+use super::decode::{self, ChosenRows};
 use crate::key::KeyView;
 use crate::{Result, Stream};
-
-/// A row group with fewer pages is one block.
-const PAGES_MIN: usize = 3;
 
 /// Rows of a row group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,10 +69,7 @@ impl BlockPlace {
 impl ColdFile {
     /// Divides row groups into blocks; gives their zone maps, of those of the row groups.
     pub(in crate::run) fn divided(mut self, stream: &Stream, zones: &[Zone]) -> (Self, Vec<Zone>) {
-        let may_divide = stream.lead_kind() == LeadKind::Time
-            && !stream.series_columns().is_empty()
-            && !self.has_places()
-            && self.words.is_none();
+        let may_divide = stream.shares_dictionaries() && !self.has_places() && self.words.is_none();
         let mut places = Vec::with_capacity(zones.len());
         let mut blocks = Vec::with_capacity(zones.len());
         for (group, zone) in zones.iter().enumerate() {
@@ -95,7 +90,7 @@ impl ColdFile {
     fn pages_as_blocks(&self, group: usize, zone: &Zone) -> Option<Vec<(BlockPlace, Zone)>> {
         let rows = zone.rows as usize;
         let (starts, bounds) =
-            self.lead_pages(group).filter(|(starts, _)| starts.len() >= PAGES_MIN)?;
+            self.lead_pages(group).filter(|(starts, _)| starts.len() >= BLOCKS_MIN)?;
         let least = KeyView::of_column(bounds.min.as_ref()).ok()?;
         let greatest = KeyView::of_column(bounds.max.as_ref()).ok()?;
         let ends = starts.iter().skip(1).copied().chain([rows]);
@@ -126,6 +121,29 @@ impl ColdFile {
     /// `InvalidArgument` for a block that the file hasn't.
     pub(super) fn place(&self, block: usize) -> Result<&BlockPlace> {
         self.places.get(block).ok_or_else(|| self.file.no_block(block))
+    }
+
+    /// Whether some of these parts of the file have bytes of a block: of its pages, or of the dictionaries that it shares with others.
+    /// Also if it can't be told.
+    pub(in crate::run) fn has_bytes_in(&self, block: usize, parts: &[Range<u64>]) -> bool {
+        let touches = |bytes: &Range<u64>| {
+            parts.iter().any(|part| part.start < bytes.end && bytes.start < part.end)
+        };
+        self.extents_of(block).is_none_or(|extents| extents.iter().any(touches))
+    }
+
+    /// Where the bytes of a block lie.
+    fn extents_of(&self, block: usize) -> Option<Vec<Range<u64>>> {
+        let place = self.place(block).ok().filter(|place| !place.is_whole())?;
+        let pages = self.pages(place.group)?;
+        let selection =
+            RowSelection::from_consecutive_ranges([place.rows.clone()].into_iter(), place.of);
+        let mut extents = Vec::new();
+        for (leaf, chunk) in self.groups().get(place.group)?.columns().iter().enumerate() {
+            extents
+                .extend(self.read_ranges(chunk, decode::places(&pages, leaf)?, &selection).ok()?);
+        }
+        Some(extents)
     }
 
     /// How many blocks so many of the first row groups have; and of those that the file hasn't one each.

@@ -48,7 +48,7 @@ use super::tail::{self, Zone};
 use super::word_filter::BlockWords;
 use super::{AGGREGATES_KEY, LAYOUT_KEY, METADATA_KEY, ORIGIN_KEY, WORDS_KEY};
 use crate::scan::views;
-use crate::{Error, LeadKind, Result, Stream};
+use crate::{Error, Result, Stream};
 
 /// Rows are few where they are no more than one in so many: to decode all and keep them costs more.
 const FEW_ROWS_SHARE: usize = 4;
@@ -457,16 +457,15 @@ impl ColdFile {
         chosen.map_err(|error| self.file.bad(0, error.to_string()))
     }
 
-    /// Decodes columns of one block, in ascending order and without a look at the cache.
+    /// Decodes columns of one block, in ascending order; keeps nothing.
     pub(super) fn decode(
         &self,
         block: usize,
         zone: &Zone,
         columns: &[usize],
-        text_views: bool,
     ) -> Result<RecordBatch> {
         let rows = (block, zone.rows as usize);
-        let wanted = DecodedAs::viewed(text_views);
+        let wanted = DecodedAs::CHECKED;
         if !self.has_places() {
             return self.decode_rows(rows, columns, wanted, ChosenRows::All, None);
         }
