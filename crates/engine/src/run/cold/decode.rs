@@ -259,9 +259,9 @@ impl ColdFile {
     ) -> Result<Vec<Range<u64>>> {
         let chunk = self.chunk_range(chunk)?;
         let first = places.first().and_then(|page| u64::try_from(page.offset).ok());
-        let mut ranges = vec![chunk.start..first.unwrap_or(chunk.end)];
-        ranges.extend(guarded(self.file.path(), || Ok(rows.scan_ranges(places)))?);
-        Ok(ranges)
+        let dictionary = chunk.start..first.unwrap_or(chunk.end);
+        let pages = guarded(self.file.path(), || Ok(rows.scan_ranges(places)))?;
+        Ok(std::iter::once(dictionary).chain(pages).collect())
     }
 
     /// Columns of one block, in ascending order, decoded bit by bit: no more than `rows_a_part` rows at once.
