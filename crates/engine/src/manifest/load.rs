@@ -188,6 +188,7 @@ fn parse(content: ManifestFile, frames_max: usize) -> Result<Parsed> {
         let (offset, payload) = match reader.next_frame() {
             Ok(FrameRead::Frame { offset, payload }) => (offset, payload),
             Ok(FrameRead::End { .. }) => break Stop::End,
+            Ok(FrameRead::Torn { offset }) if is_room(&bytes, offset) => break Stop::End,
             Ok(FrameRead::Torn { offset }) => break Stop::Torn(offset),
             Err(error) => break Stop::Bad(Error::decode(&path, 0, error)),
         };
@@ -207,6 +208,12 @@ fn parse(content: ManifestFile, frames_max: usize) -> Result<Parsed> {
         frames += 1;
     };
     Ok(Parsed { path, bytes, header, state, frames, end, stop })
+}
+
+/// Whether there is nothing from an offset on but room for edits: no edit begins with a zero length.
+fn is_room(bytes: &[u8], offset: u64) -> bool {
+    let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
+    rest.is_some_and(|rest| rest.iter().all(|byte| *byte == 0))
 }
 
 impl Parsed {

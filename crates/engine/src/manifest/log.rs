@@ -1,6 +1,6 @@
 //! The manifest's file: a header, then framed edits.
 //!
-//! It grows by appending and is replaced, when most of it is history, by writing a new one
+//! It grows by appending, into room made ahead, and is replaced, when most of it is history, by writing a new one
 //! beside it, syncing that, renaming it over the old one and syncing the directory.
 //!
 //! A second file gets what the first has, after it and without a sync: see [`super::load`] for what
@@ -30,6 +30,9 @@ pub(crate) const MANIFEST_NAMES: [&str; 4] = [MANIFEST_NAME, NEW_NAME, COPY_NAME
 const HISTORY_FACTOR: u64 = 4;
 /// But not below this: rewriting costs three syncs.
 const REWRITE_BYTES_MIN: u64 = 256 * 1024;
+/// The file grows to multiples of this, by zeros behind its last edit: a sync of a file that has grown takes three times as long
+/// as one of a file that has not.
+const ROOM_BYTES: u64 = 16 * 1024;
 
 /// The manifest of a store open for writing.
 #[derive(Debug)]
@@ -42,6 +45,8 @@ pub(crate) struct ManifestLog {
     header: ManifestHeader,
     state: ManifestState,
     log_bytes: u64,
+    /// With the room behind the last edit.
+    file_bytes: u64,
     rewritten_bytes: u64,
 }
 
@@ -61,10 +66,10 @@ impl ManifestLog {
         let log_begun = false;
         let header = ManifestHeader { format_version, store_id, generation, log_begins, log_begun };
         let written = write_whole(&*disk, dir, &header, &state).map_err(NotDurable::into_error)?;
-        let WrittenManifest { file, copy, bytes } = written;
+        let WrittenManifest { file, copy, bytes, file_bytes } = written;
         let dir = dir.to_owned();
         let (log_bytes, rewritten_bytes) = (bytes, bytes);
-        Ok(Self { disk, dir, file, copy, header, state, log_bytes, rewritten_bytes })
+        Ok(Self { disk, dir, file, copy, header, state, log_bytes, file_bytes, rewritten_bytes })
     }
 
     /// Goes on with a manifest that was read, in a new file. What was read may only be in
@@ -131,11 +136,12 @@ impl ManifestLog {
             ..self.header
         };
         match write_whole(&*self.disk, &self.dir, &header, &self.state) {
-            Ok(WrittenManifest { file, copy, bytes }) => {
+            Ok(WrittenManifest { file, copy, bytes, file_bytes }) => {
                 self.header = header;
                 self.file = file;
                 self.copy = copy;
                 self.log_bytes = bytes;
+                self.file_bytes = file_bytes;
                 self.rewritten_bytes = bytes;
                 Ok(true)
             }
@@ -147,12 +153,11 @@ impl ManifestLog {
     fn append(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), NotDurable> {
         let mut bytes = Vec::new();
         append_frame(&mut bytes, self.header.store_id, &encode_edit(edit));
-        if let Err(error) = self.file.write_at(self.log_bytes, &bytes) {
+        if let Err(error) = self.put(&bytes) {
             let error = Error::io("append to the manifest", path, error);
             // A full disk took a part of the frame at most. That part is cut off again, so the file is
             // what it was; if the process ends before, it is a torn end.
-            let is_restored =
-                error.kind() == ErrorKind::NoSpace && self.file.set_len(self.log_bytes).is_ok();
+            let is_restored = error.kind() == ErrorKind::NoSpace && self.cut().is_ok();
             return Err(match is_restored {
                 true => NotDurable::NotMade(error),
                 false => NotDurable::InDoubt(error),
@@ -168,18 +173,63 @@ impl ManifestLog {
         Ok(())
     }
 
-    /// Makes the copy durable as well: for a store that is being closed. What the system writes
-    /// back by itself does for one that is open.
-    pub(crate) fn sync_copy(&mut self) {
+    /// Writes a frame behind the last edit, with room behind it where the file has to grow.
+    ///
+    /// ```text
+    ///    header  edit  edit  0 0 0 0 0 0 0 0     room of the last growth
+    ///    header  edit  edit  frame 0 0 0 0 0     no growth, and a sync of what was written alone
+    /// ```
+    fn put(&mut self, frame: &[u8]) -> std::io::Result<()> {
+        let end = self.log_bytes + frame.len() as u64;
+        if end > self.file_bytes {
+            let with_room = with_room(frame, self.log_bytes);
+            match self.file.write_at(self.log_bytes, &with_room) {
+                // Without room then.
+                Err(error) if error.kind() == std::io::ErrorKind::StorageFull => self.cut()?,
+                written => {
+                    self.file_bytes = self.log_bytes + with_room.len() as u64;
+                    return written;
+                }
+            }
+        }
+        self.file.write_at(self.log_bytes, frame)?;
+        self.file_bytes = self.file_bytes.max(end);
+        Ok(())
+    }
+
+    /// Cuts off what is behind the last edit.
+    fn cut(&mut self) -> std::io::Result<()> {
+        self.file.set_len(self.log_bytes)?;
+        self.file_bytes = self.log_bytes;
+        Ok(())
+    }
+
+    /// Leaves both files as they are to be found in a store that is closed: without room, and the copy durable as well. What the system
+    /// writes back by itself does for one that is open.
+    pub(crate) fn settle(&mut self) {
+        // Room that stays does no harm.
+        let _ = self.cut();
         self.copy = self.copy.take().filter(|copy| copy.sync_data().is_ok());
     }
+}
+
+/// Bytes that are to stand at an offset, and room behind them.
+fn with_room(bytes: &[u8], offset: u64) -> Vec<u8> {
+    let end = offset.saturating_add(bytes.len() as u64);
+    let room = end.next_multiple_of(ROOM_BYTES) - end;
+    let mut with_room = bytes.to_vec();
+    with_room.resize(bytes.len() + usize::try_from(room).unwrap_or(0), 0);
+    with_room
 }
 
 /// What [`write_whole`] wrote.
 struct WrittenManifest {
     file: Arc<dyn DiskFile>,
     copy: Option<Arc<dyn DiskFile>>,
+    /// Of the header and the edits.
     bytes: u64,
+    /// With the room behind them.
+    file_bytes: u64,
 }
 
 /// Writes a whole manifest durably under its name, and then its copy.
@@ -199,14 +249,26 @@ fn write_whole(
         disk.open(&path, OpenMode::ReadWrite)
     };
     let failed = |error| Error::io("write a new manifest", &path, error);
-    let written = write_new(disk, &new_path, &bytes).and_then(|file| file.sync_all());
-    written.map_err(|error| {
+    let with_room = with_room(&bytes, 0);
+    // Where the disk is full, without room.
+    let written = write_new(disk, &new_path, &with_room)
+        .map(|file| (file, with_room.len()))
+        .or_else(|error| match error.kind() {
+            std::io::ErrorKind::StorageFull => {
+                Ok((write_new(disk, &new_path, &bytes)?, bytes.len()))
+            }
+            _ => Err(error),
+        })
+        .and_then(|(file, length)| file.sync_all().map(|()| length));
+    let file_bytes = written.map_err(|error| {
         // Nobody reads it, and the next one needs its room.
         let _ = disk.remove(&new_path);
         NotDurable::NotMade(failed(error))
     })?;
     let file = install().map_err(|error| NotDurable::InDoubt(failed(error)))?;
-    Ok(WrittenManifest { file, copy: write_copy(disk, dir, &bytes), bytes: bytes.len() as u64 })
+    let copy = write_copy(disk, dir, &bytes);
+    let (bytes, file_bytes) = (bytes.len() as u64, file_bytes as u64);
+    Ok(WrittenManifest { file, copy, bytes, file_bytes })
 }
 
 /// Writes the copy of a manifest that has its name; `None` where that can't be done.

@@ -28,19 +28,34 @@ const BYTES_OF_MANY_SERIES_MAX: usize = 128 << 20;
 /// Where no series are told apart only dictionaries count. A year of flights by departure takes 4.78 MB if each block has its own,
 /// 4.59 in row groups of four blocks, and 4.56 in these.
 const BLOCKS_BY_KEY: usize = 8;
+/// What gathers in memory for them. Of wide rows fewer blocks share a dictionary.
+const BYTES_BY_KEY_MAX: usize = 32 << 20;
 
 /// A row group in the order of the key that has fewer pages of keys is one block.
 pub(super) const BLOCKS_MIN: usize = 3;
 
 /// Rows of a row group, as long as nothing is known of its rows but that blocks have so many.
 pub(super) fn at_first(stream: &Stream, block_rows: usize) -> BlockLimits {
-    let blocks = match (stream.shares_dictionaries(), stream.series_columns().is_empty()) {
-        (true, false) => BLOCKS_BY_SERIES,
-        (true, true) => BLOCKS_BY_KEY,
-        (false, _) => 1,
-    };
-    // The builder ends a block sooner whose rows are wide.
-    BlockLimits::of_rows(block_rows.saturating_mul(blocks))
+    match stream.shares_dictionaries() {
+        true => of_blocks(stream, block_rows, usual(stream)),
+        false => BlockLimits::of_rows(block_rows),
+    }
+}
+
+/// As many blocks as lie in a row group if nothing forbids it.
+fn usual(stream: &Stream) -> usize {
+    match stream.series_columns().is_empty() {
+        true => BLOCKS_BY_KEY,
+        false => BLOCKS_BY_SERIES,
+    }
+}
+
+fn of_blocks(stream: &Stream, block_rows: usize, blocks: usize) -> BlockLimits {
+    let limits = BlockLimits::of_rows(block_rows.saturating_mul(blocks));
+    match blocks > 1 && stream.series_columns().is_empty() {
+        true => BlockLimits { bytes_max: BYTES_BY_KEY_MAX, ..limits },
+        false => limits,
+    }
 }
 
 /// The same where so many series are told apart, if that is more than at first.
@@ -66,20 +81,17 @@ pub(super) fn in_key_order(
     block_rows: usize,
 ) -> Result<BlockLimits, ArrowError> {
     // What tells series apart is in a dictionary whatever its type, and else there may be nothing to share.
-    let (usual, mut blocks) = match stream.series_columns().is_empty() {
-        true => (BLOCKS_BY_KEY, None),
-        false => (BLOCKS_BY_SERIES, Some(BLOCKS_BY_SERIES)),
-    };
+    let mut blocks = (!stream.series_columns().is_empty()).then(|| usual(stream));
     for (column, field) in stream.schema().fields().iter().enumerate() {
         if field.data_type() == &DataType::Utf8
             && let Some(bytes) = dictionary_bytes(first, column, block_rows)?
         {
             let fit = DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT / bytes.max(1);
-            blocks = Some(blocks.unwrap_or(usual).min(fit));
+            blocks = Some(blocks.unwrap_or_else(|| usual(stream)).min(fit));
         }
     }
     let blocks = blocks.filter(|blocks| *blocks >= BLOCKS_MIN).unwrap_or(1);
-    Ok(BlockLimits::of_rows(block_rows.saturating_mul(blocks)))
+    Ok(of_blocks(stream, block_rows, blocks))
 }
 
 /// Bytes of the dictionary of a column of text, as the first rows have it; `None` where too few of them repeat for one.

@@ -62,7 +62,7 @@ impl Engine {
             // With no room for the edit the store is as a process leaves it that is killed: all there.
             Err(error) => return if self.poison.is_set() { Err(error) } else { Ok(()) },
         };
-        manifest.sync_copy();
+        manifest.settle();
         released.recycle();
         if let Some(wal) = &self.wal {
             wal.remove_spares();

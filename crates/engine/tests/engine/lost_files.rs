@@ -48,15 +48,6 @@ fn copy_of_manifest(machine: &Machine) -> PathBuf {
     machine.dir.join("MANIFEST.copy")
 }
 
-/// Where each edit of a manifest ends; first where its header does.
-fn ends(bytes: &[u8]) -> Vec<usize> {
-    let mut ends = vec![64];
-    while let Some(length) = bytes.get(ends[ends.len() - 1]..).and_then(<[u8]>::first_chunk::<4>) {
-        ends.push(ends[ends.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);
-    }
-    ends
-}
-
 fn open_and_read(machine: &Machine) -> Result<(Store, Vec<Pair>)> {
     let store = machine.try_open(Access::Write, tiny())?;
     let stream = store.expect_stream("events")?;
@@ -88,15 +79,15 @@ fn a_damaged_or_cut_end_of_the_manifest_costs_no_row() {
     for closed in [false, true] {
         let machine = story(closed);
         let whole = machine.read_file(&manifest(&machine));
-        let ends = ends(&whole);
+        let ends = edit_ends(&whole);
         assert!(ends.len() > 3, "several edits: {ends:?}");
-        let last_two = ends[ends.len() - 3];
-        let flips = (last_two * 8..whole.len() * 8).map(|bit| {
+        let (last_two, end) = (ends[ends.len() - 3], ends[ends.len() - 1]);
+        let flips = (last_two * 8..end * 8).map(|bit| {
             let mut damaged = whole.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             (format!("bit {bit}"), damaged)
         });
-        let cuts = ends[..ends.len() - 1].iter().copied().chain(last_two..whole.len());
+        let cuts = ends[..ends.len() - 1].iter().copied().chain(last_two..end);
         let cuts = cuts.map(|cut| (format!("cut at {cut}"), whole[..cut].to_vec()));
         for (what, bytes) in flips.chain(cuts) {
             let damaged = machine.copy();
@@ -116,13 +107,43 @@ fn a_damaged_or_cut_end_of_the_manifest_costs_no_row() {
 }
 
 #[test]
+fn the_manifest_has_room_behind_its_edits_in_which_nothing_is_lost() {
+    let machine = story(false);
+    let whole = machine.read_file(&manifest(&machine));
+    let end = edit_ends(&whole).pop().unwrap();
+    assert!(whole.len() % 16_384 == 0 && whole[end..].iter().all(|byte| *byte == 0), "{end}");
+    assert_eq!(machine.read_file(&copy_of_manifest(&machine)), whole[..end]);
+    let is_sound = |machine: &Machine| check(&machine.io, &machine.dir).unwrap().is_sound();
+    assert!(is_sound(&machine));
+    let report = open_and_read(&machine.copy()).unwrap().0.recovery_report().clone();
+    assert!(report.torn_tail.is_none() && report.manifest_mended.is_none(), "{report:?}");
+    let flips = (end..whole.len()).step_by(617).map(|at| {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        damaged
+    });
+    // Room that is cut off, or was never there, is none the worse.
+    for bytes in flips.chain([whole[..end].to_vec(), whole[..end + 5].to_vec()]) {
+        let machine = machine.copy();
+        machine.write_file(&manifest(&machine), &bytes);
+        let (store, found) = open_and_read(&machine).unwrap();
+        assert_eq!(found, all_rows());
+        assert!(store.recovery_report().manifest_mended.is_none());
+        store.close().unwrap();
+        let closed = machine.read_file(&manifest(&machine));
+        assert_eq!(edit_ends(&closed).pop(), Some(closed.len()), "a closed store has none");
+        assert!(is_sound(&machine));
+    }
+}
+
+#[test]
 fn without_its_copy_a_manifest_that_is_cut_removes_no_run() {
     let mut refused = 0;
     for closed in [false, true] {
         let machine = story(closed);
         let whole = machine.read_file(&manifest(&machine));
-        let ends = ends(&whole);
-        for cut in ends[1]..whole.len() {
+        let ends = edit_ends(&whole);
+        for cut in ends[1]..ends[ends.len() - 1] {
             let damaged = machine.copy();
             damaged.write_file(&manifest(&machine), &whole[..cut]);
             damaged.io.disk.remove(&copy_of_manifest(&machine)).unwrap();

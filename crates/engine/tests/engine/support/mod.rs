@@ -223,3 +223,15 @@ pub(crate) fn rows_of_shares(store: &Store, id: StreamId, range: KeyRange) -> us
     let scans = (0..2).map(|part| snapshot.scan(id, &share(part)).unwrap());
     scans.flatten().map(|batch| batch.unwrap().num_rows()).sum()
 }
+
+/// Where each edit of a manifest ends; first where its header does. Behind the last there may be room.
+pub(crate) fn edit_ends(manifest: &[u8]) -> Vec<usize> {
+    let mut ends = vec![64];
+    let edit_at = |end: usize| manifest.get(end..).and_then(<[u8]>::first_chunk::<4>);
+    while let Some(length) =
+        ends.last().and_then(|end| edit_at(*end)).filter(|length| **length != [0; 4])
+    {
+        ends.push(ends[ends.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);
+    }
+    ends
+}
