@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use timestrata_format::frame::{FRAME_HEADER_BYTES, FrameRead, FrameReader};
 use timestrata_format::manifest::{MANIFEST_HEADER_BYTES, ManifestHeader, decode_edit};
 use timestrata_format::{StoreId, StreamId, WalId};
-use timestrata_io::{Disk, OpenMode};
+use timestrata_io::{Disk, DiskFile, OpenMode};
 
 use super::{COPY_NAME, MANIFEST_NAME, ManifestState};
 use crate::{Error, ErrorKind, Result};
@@ -133,11 +133,24 @@ fn read(disk: &dyn Disk, path: &Path) -> Result<Option<ManifestFile>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("open the manifest", path, error)),
     };
-    let length =
-        file.len().map_err(|error| Error::io("read the manifest's length", path, error))?;
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-    file.read_at(0, &mut bytes).map_err(|error| Error::io("read the manifest", path, error))?;
+    let bytes = read_to_end(&*file);
+    let bytes = bytes.map_err(|error| Error::io("read the manifest", path, error))?;
     Ok(Some(ManifestFile { path: path.to_owned(), bytes }))
+}
+
+/// All bytes of a file from whose end a writer may cut room in the meantime.
+fn read_to_end(file: &dyn DiskFile) -> std::io::Result<Vec<u8>> {
+    let mut length = file.len()?;
+    loop {
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        let read = file.read_at(0, &mut bytes);
+        let is_cut =
+            read.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
+        match file.len()? {
+            shorter if is_cut && shorter < length => length = shorter,
+            _ => return read.map(|()| bytes),
+        }
+    }
 }
 
 fn read_copy(disk: &dyn Disk, path: &Path) -> Result<Option<Parsed>> {

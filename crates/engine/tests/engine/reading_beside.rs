@@ -7,7 +7,8 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 
 use crate::stepped_disk::stepped;
 use crate::support::*;
@@ -102,4 +103,37 @@ fn a_reader_misses_no_commit_that_goes_straight_to_runs_and_shows_a_later_one() 
             assert!(calls >= 3, "a reader reads a manifest and a log: {calls} calls");
         }
     }
+}
+
+#[test]
+fn a_reader_opens_beside_a_writer_that_comes_and_goes() {
+    let machine = Machine::new();
+    let first = machine.open(tiny());
+    let events = first.create_stream(keep("events")).unwrap();
+    first.close().unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let readers = (0..2).map(|_| {
+            scope.spawn(|| {
+                let mut opened = 0;
+                while !done.load(Ordering::SeqCst) {
+                    // Closing cuts the manifest's room off, also between a look at its length and its reading.
+                    let store = machine.try_open(Access::Read, tiny()).unwrap();
+                    assert!(store.expect_stream("events").is_ok());
+                    opened += 1;
+                }
+                opened
+            })
+        });
+        let readers: Vec<_> = readers.collect();
+        for number in 0..400 {
+            let store = machine.open(tiny());
+            append(&store, events, &[pair(number, "row")]);
+            store.close().unwrap();
+        }
+        done.store(true, Ordering::SeqCst);
+        let opened: i32 = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
+        assert!(opened > 0);
+    });
+    assert_eq!(read(&machine.open(tiny()), "events").len(), 400);
 }
