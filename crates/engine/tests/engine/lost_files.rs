@@ -111,7 +111,10 @@ fn the_manifest_has_room_behind_its_edits_in_which_nothing_is_lost() {
     let machine = story(false);
     let whole = machine.read_file(&manifest(&machine));
     let end = edit_ends(&whole).pop().unwrap();
-    assert!(whole.len() % 16_384 == 0 && whole[end..].iter().all(|byte| *byte == 0), "{end}");
+    assert!(
+        whole.len().is_multiple_of(16_384) && whole[end..].iter().all(|byte| *byte == 0),
+        "{end}"
+    );
     assert_eq!(machine.read_file(&copy_of_manifest(&machine)), whole[..end]);
     let is_sound = |machine: &Machine| check(&machine.io, &machine.dir).unwrap().is_sound();
     assert!(is_sound(&machine));
