@@ -14,6 +14,9 @@ use timestrata_io::{Disk, DiskFile, OpenMode};
 use super::{COPY_NAME, MANIFEST_NAME, ManifestState};
 use crate::{Error, ErrorKind, Result};
 
+/// Room is looked at in pieces of so many bytes, each at once.
+const ROOM_PIECE_BYTES: usize = 64;
+
 /// A manifest as read.
 #[derive(Debug)]
 pub(crate) struct LoadedManifest {
@@ -143,12 +146,15 @@ fn read_to_end(file: &dyn DiskFile) -> std::io::Result<Vec<u8>> {
     let mut length = file.len()?;
     loop {
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-        let read = file.read_at(0, &mut bytes);
-        let is_cut =
-            read.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
-        match file.len()? {
-            shorter if is_cut && shorter < length => length = shorter,
-            _ => return read.map(|()| bytes),
+        match file.read_at(0, &mut bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                let shorter = file.len()?;
+                if shorter >= length {
+                    return Err(error);
+                }
+                length = shorter;
+            }
+            read => return read.map(|()| bytes),
         }
     }
 }
@@ -195,13 +201,13 @@ fn parse(content: ManifestFile, frames_max: usize) -> Result<Parsed> {
     let rest = bytes.get(MANIFEST_HEADER_BYTES..).unwrap_or_default();
     let mut reader = FrameReader::new(rest, end, header.store_id);
     let stop = loop {
-        if frames == frames_max {
+        // In room no edit is searched for: whoever follows a writer comes by here at each look.
+        if frames == frames_max || is_room(&bytes, end) {
             break Stop::End;
         }
         let (offset, payload) = match reader.next_frame() {
             Ok(FrameRead::Frame { offset, payload }) => (offset, payload),
             Ok(FrameRead::End { .. }) => break Stop::End,
-            Ok(FrameRead::Torn { offset }) if is_room(&bytes, offset) => break Stop::End,
             Ok(FrameRead::Torn { offset }) => break Stop::Torn(offset),
             Err(error) => break Stop::Bad(Error::decode(&path, 0, error)),
         };
@@ -226,7 +232,8 @@ fn parse(content: ManifestFile, frames_max: usize) -> Result<Parsed> {
 /// Whether there is nothing from an offset on but room for edits: no edit begins with a zero length.
 fn is_room(bytes: &[u8], offset: u64) -> bool {
     let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
-    rest.is_some_and(|rest| rest.iter().all(|byte| *byte == 0))
+    let is_blank = |piece: &[u8]| piece.iter().fold(0, |all, byte| all | byte) == 0;
+    rest.is_some_and(|rest| rest.chunks(ROOM_PIECE_BYTES).all(is_blank))
 }
 
 impl Parsed {

@@ -177,6 +177,34 @@ fn fill_again(store: &Store, known: &mut Known) {
 }
 
 #[test]
+fn a_manifest_takes_edits_where_the_disk_has_no_room_for_more_than_these() {
+    let (machine, quota) = small(PLENTY);
+    let store = machine.open(tiny());
+    let manifest = machine.dir.join("MANIFEST");
+    let mut lengths = Vec::new();
+    for number in 0..120 {
+        // For this edit and its copy, and not for the 16 KiB that the file grows by else.
+        quota.set(quota.used() + 2 * 1024);
+        store.create_stream(keep(&format!("stream {number}"))).unwrap();
+        lengths.push(machine.read_file(&manifest).len());
+    }
+    let without_room = lengths.iter().filter(|length| **length % 16_384 != 0).count();
+    assert!(without_room > 20, "{lengths:?}");
+    // And one for which there is no room at all is not made.
+    quota.set(quota.used());
+    let failed =
+        (0..20).find_map(|number| store.create_stream(keep(&format!("more {number}"))).err());
+    assert_eq!(failed.unwrap().kind(), ErrorKind::NoSpace);
+    quota.set(PLENTY);
+    store.create_stream(keep("with room again")).unwrap();
+    assert_eq!(machine.read_file(&manifest).len() % 16_384, 0);
+    let streams = store.streams().len();
+    std::mem::forget(store);
+    let machine = machine.copy();
+    assert_eq!(machine.open(tiny()).streams().len(), streams);
+}
+
+#[test]
 fn writers_that_wait_for_room_in_memory_are_told_that_the_disk_is_full_and_go_on_when_it_is_not() {
     for policy in [BusyPolicy::Block, BusyPolicy::Raise, BusyPolicy::Flush] {
         let (machine, quota) = small(PLENTY);
