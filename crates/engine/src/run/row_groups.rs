@@ -1,13 +1,13 @@
 //! How many rows a row group of a cold run has.
 //!
-//! A row group is what dictionaries are shared by, and by series what each of these lies in once. In the order of the key it has
-//! several blocks ([`super::cold`]), so that a longer one costs those nothing who read few rows.
-
-use hashbrown::HashSet;
+//! Each row group has its own dictionaries, so that longer ones take less room. Where rows lie by series, the rows of each lie
+//! together once a row group. Where they lie in the order of the key, readers take each page of a row group as a block
+//! (`cold/groups`): few rows are read as quickly from a long one.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::{ArrowError, DataType};
+use hashbrown::HashSet;
 use parquet::file::properties::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
 
 use super::block_builder::{Block, BlockLimits};
@@ -34,12 +34,9 @@ const BYTES_BY_KEY_MAX: usize = 32 << 20;
 /// A row group in the order of the key that has fewer pages of keys is one block.
 pub(super) const BLOCKS_MIN: usize = 3;
 
-/// Rows of a row group, as long as nothing is known of its rows but that blocks have so many.
+/// How long row groups are whose blocks, of so many rows each, may share dictionaries, as long as nothing is known of the rows.
 pub(super) fn at_first(stream: &Stream, block_rows: usize) -> BlockLimits {
-    match stream.shares_dictionaries() {
-        true => of_blocks(stream, block_rows, usual(stream)),
-        false => BlockLimits::of_rows(block_rows),
-    }
+    of_blocks(stream, block_rows, usual(stream))
 }
 
 /// As many blocks as lie in a row group if nothing forbids it.

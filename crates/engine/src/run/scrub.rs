@@ -81,14 +81,11 @@ impl RunReader {
             let Some(bad) = bad_parts(opened.content.file(), file.as_ref(), extent) else {
                 continue;
             };
-            for block in opened.content.blocks_of(group) {
-                if let Some(zone) =
-                    blocks.get(block).filter(|_| opened.content.has_bytes_in(block, &bad))
-                {
-                    let keys = (zone.key_min, zone.key_max);
-                    missing.push(self.missing(error, keys, u64::from(zone.rows)));
-                }
-            }
+            let of_group = opened.content.blocks_of(group);
+            let damaged = of_group.filter(|block| opened.content.has_bytes_in(*block, &bad));
+            missing.extend(damaged.filter_map(|block| blocks.get(block)).map(|zone| {
+                self.missing(error, (zone.key_min, zone.key_max), u64::from(zone.rows))
+            }));
         }
         match missing.is_empty() {
             // A filter, or bytes between blocks.

@@ -13,7 +13,7 @@ use arrow_select::take::take;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::page_index::offset_index::PageLocation;
 use parquet::schema::types::SchemaDescriptor;
 use timestrata_io::sync::Mutex;
@@ -42,8 +42,8 @@ pub(in crate::run) struct DecodedAs<'a> {
     keeps_decimals: bool,
     /// For once: the cache doesn't keep it.
     is_for_once: bool,
-    /// Nor the dictionaries of row groups that have several blocks.
-    keeps_nothing: bool,
+    /// The cache keeps no dictionary either that it shares with other blocks.
+    is_checked: bool,
 }
 
 impl<'a> DecodedAs<'a> {
@@ -53,10 +53,10 @@ impl<'a> DecodedAs<'a> {
         codes: &[],
         keeps_decimals: false,
         is_for_once: false,
-        keeps_nothing: false,
+        is_checked: false,
     };
-    /// The same, of which nothing is kept for others.
-    pub(super) const CHECKED: Self = Self { is_for_once: true, keeps_nothing: true, ..Self::PLAIN };
+    /// The same for a check, which leaves the cache to readers.
+    pub(super) const CHECKED: Self = Self { is_checked: true, ..Self::PLAIN };
     /// Numbers as they are stored.
     pub(super) const STORED: Self = Self { keeps_decimals: true, ..Self::PLAIN };
 
@@ -253,15 +253,14 @@ impl ColdFile {
     /// have such rows. A column of a file that isn't in memory would else be read whole for each row.
     pub(super) fn read_ranges(
         &self,
-        chunk: &ColumnChunkMetaData,
+        chunk: Range<u64>,
         places: &[PageLocation],
         rows: &RowSelection,
-    ) -> Result<Vec<Range<u64>>> {
-        let chunk = self.chunk_range(chunk)?;
+    ) -> Result<impl Iterator<Item = Range<u64>> + use<>> {
         let first = places.first().and_then(|page| u64::try_from(page.offset).ok());
         let dictionary = chunk.start..first.unwrap_or(chunk.end);
         let pages = guarded(self.file.path(), || Ok(rows.scan_ranges(places)))?;
-        Ok(std::iter::once(dictionary).chain(pages).collect())
+        Ok(std::iter::once(dictionary).chain(pages))
     }
 
     /// Columns of one block, in ascending order, decoded bit by bit: no more than `rows_a_part` rows at once.
@@ -288,8 +287,8 @@ impl ColdFile {
                 start = start.min(range.start);
                 match selection.zip(pages.as_deref().and_then(|of| places(of, leaf))) {
                     Some((rows, places)) => {
-                        let ranges = self.read_ranges(chunk, places, rows)?;
-                        ranges.into_iter().try_for_each(|range| self.file.verify(range))?;
+                        let mut ranges = self.read_ranges(range, places, rows)?;
+                        ranges.try_for_each(|range| self.file.verify(range))?;
                     }
                     None => self.file.verify(range)?,
                 }
@@ -300,7 +299,7 @@ impl ColdFile {
             None => (Arc::clone(&self.metadata), place.group),
         };
         let of_group = || KeptRows::all(self.run, place.group);
-        let are_kept = !place.is_whole() && !wanted.keeps_nothing;
+        let are_kept = !place.is_whole() && !wanted.is_checked;
         let kept = are_kept.then(|| KeptDictionaries::new(&self.cache, of_group()));
         let read = BlockColumns::new(self.file.bytes().clone(), metadata, of_metadata);
         let read = read.keeping(kept);

@@ -140,8 +140,8 @@ impl ColdFile {
             RowSelection::from_consecutive_ranges([place.rows.clone()].into_iter(), place.of);
         let mut extents = Vec::new();
         for (leaf, chunk) in self.groups().get(place.group)?.columns().iter().enumerate() {
-            extents
-                .extend(self.read_ranges(chunk, decode::places(&pages, leaf)?, &selection).ok()?);
+            let (chunk, places) = (self.chunk_range(chunk).ok()?, decode::places(&pages, leaf)?);
+            extents.extend(self.read_ranges(chunk, places, &selection).ok()?);
         }
         Some(extents)
     }
