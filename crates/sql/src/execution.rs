@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::Result as DataFusionResult;
-use datafusion::execution::SessionState;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use datafusion_sql::parser::Statement;
 use datafusion_sql::planner::{ParserOptions, SqlToRel};
 use timestrata_engine::{Error, ErrorKind, Result, RunningQuery, Snapshot};
@@ -19,6 +21,7 @@ use crate::error::{from_datafusion, invalid};
 use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill, plainly_written};
 use crate::governed::{governed, task_of};
 use crate::names::{quoted, unique_names, unique_schema, with_unique};
+use crate::optimizer::optimize;
 use crate::params::Params;
 use crate::physical_plan::{answer_in_any_order, plain_text};
 use crate::planner_context::PlannerContext;
@@ -156,14 +159,14 @@ impl Execution {
             None => &self.shared.store.begin_query("", None),
         };
         let started = async {
-            let plan = state.optimize(plan)?;
+            let plan = optimize(plan, state, self.shared.states.once())?;
             let state = match reads_few_rows(&plan)? {
                 true => self.shared.states.of_few_rows(),
                 false => state,
             };
             let plan = state.query_planner().create_physical_plan(&plan, state).await?;
-            let plan = as_answered(arranged(plan)?)?;
-            execute_stream(governed(plan, query)?, task_of(&self.shared.task, query))
+            let plan = governed(as_answered(arranged(plan)?)?, query)?;
+            set_going(plan, task_of(&self.shared.task, query)).await
         };
         let stream = started.await.map_err(from_datafusion)?;
         Ok(QueryResult::of(stream, query))
@@ -231,6 +234,21 @@ fn plan(
         false => plan.with_param_values(params.into_values())?,
     };
     type_constants(keep_nulls(plan)?, &LongNumbers::of(text))
+}
+
+/// Starts the operators of a plan. Where several threads are to work on it, one of them starts it and wakes the others,
+/// so that this thread is asleep by then: a thread that wakes while this one still runs may be put behind its waker on
+/// the other processor of two, and stay there for longer than a short query takes.
+async fn set_going(
+    plan: Plan,
+    task: Arc<TaskContext>,
+) -> DataFusionResult<SendableRecordBatchStream> {
+    let is_shared = |plan: &Plan| Ok(plan.output_partitioning().partition_count() > 1);
+    if !plan.exists(is_shared)? {
+        return execute_stream(plan, task);
+    }
+    let started = SpawnedTask::spawn(async move { execute_stream(plan, task) });
+    started.join_unwind().await.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?
 }
 
 /// Refuses plans that are no queries.

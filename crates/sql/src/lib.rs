@@ -14,6 +14,7 @@ mod change;
 mod dialect;
 mod error;
 mod execution;
+mod expressions;
 mod functions;
 mod governed;
 mod instant;

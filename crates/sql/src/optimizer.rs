@@ -1,5 +1,7 @@
 //! The rules that plans go through: DataFusion's, and between them ours.
 
+mod needed;
+
 use std::sync::Arc;
 
 use datafusion::common::Result;
@@ -15,6 +17,8 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use crate::functions;
 use crate::physical_plan::{self, NumberGroups, RuntimeFilters};
 use crate::rules;
+
+pub(crate) use self::needed::optimize;
 
 /// A rule that is one function from a node of the logical plan to another.
 #[derive(Debug)]

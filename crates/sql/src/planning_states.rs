@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use datafusion::common::config::ConfigOptions;
 use datafusion::execution::SessionState;
 use timestrata_engine::locks::Mutex;
 
@@ -16,11 +17,20 @@ pub(crate) struct PlanningStates {
     kept: Mutex<Vec<SessionState>>,
     /// The same for what one thread reads alone.
     of_few_rows: SessionState,
+    /// Settings for plans that need one pass of the optimizer.
+    once: Arc<ConfigOptions>,
 }
 
 impl PlanningStates {
     pub(crate) fn new(state: SessionState, of_few_rows: SessionState) -> Self {
-        Self { state, kept: Mutex::default(), of_few_rows }
+        let mut once = ConfigOptions::clone(state.config_options());
+        once.optimizer.max_passes = 1;
+        Self { state, kept: Mutex::default(), of_few_rows, once: Arc::new(once) }
+    }
+
+    /// The settings of a session, with one pass of the optimizer.
+    pub(crate) fn once(&self) -> &Arc<ConfigOptions> {
+        &self.once
     }
 
     /// Where operators are made for an optimized plan that reads a few rows.

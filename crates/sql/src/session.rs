@@ -25,11 +25,18 @@ use crate::rules::ExactExpressions;
 
 /// Consumers of memory that an error about it names.
 const CONSUMERS_NAMED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
+/// What is left of a thread's stack where the planner goes on with a new one, and how large that is. It looks only in
+/// functions that call themselves, and not where an expression as deep as a statement may be long is copied,
+/// compared or dropped: 128 KiB, which it would leave, were too few for that.
+const STACK_LEFT_BYTES: usize = 512 << 10;
+const STACK_BYTES: usize = 4 << 20;
 /// Rows read ahead of a merge of partitions in reverse, in bytes.
 const READ_AHEAD_BYTES: usize = 8 << 20;
 
 /// The session that queries are planned in.
 pub(crate) fn build(options: &SqlOptions) -> Result<SessionState> {
+    recursive::set_minimum_stack_size(STACK_LEFT_BYTES);
+    recursive::set_stack_allocation_size(STACK_BYTES);
     let spill = match &options.spill_dir {
         Some(dir) => DiskManagerMode::Directories(vec![dir.clone()]),
         None => DiskManagerMode::OsTmpDirectory,

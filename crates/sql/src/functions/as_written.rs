@@ -11,6 +11,7 @@ use datafusion::logical_expr::utils::grouping_set_to_exprlist;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 
 use super::Marker;
+use crate::expressions::has_expression;
 
 /// The same plan without calls of it, its columns under the names that they gave.
 ///
@@ -20,6 +21,9 @@ pub(crate) fn plainly_written(plan: LogicalPlan) -> Result<LogicalPlan> {
     let each = |plan: LogicalPlan| {
         if let LogicalPlan::Aggregate(aggregate) = &plan {
             check_names(aggregate)?;
+        }
+        if !has_expression(&plan, is_written)? {
+            return Ok(Transformed::no(plan));
         }
         // A sort gives no column a name.
         let names = match &plan {
@@ -36,6 +40,10 @@ pub(crate) fn plainly_written(plan: LogicalPlan) -> Result<LogicalPlan> {
         }
     };
     plan.transform_up_with_subqueries(each).data()
+}
+
+fn is_written(expr: &Expr) -> bool {
+    matches!(expr, Expr::GroupingSet(_)) || Marker::AsWritten.inner(expr).is_some()
 }
 
 fn check_names(aggregate: &Aggregate) -> Result<()> {

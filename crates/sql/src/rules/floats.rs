@@ -23,8 +23,10 @@ pub(super) fn unsigned(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
         Expr::AggregateFunction(AggregateFunction { func, mut params })
             if SUMS.contains(&func.name()) && !params.distinct =>
         {
+            let is_marked = params.args.iter().any(|arg| Marker::Unsigned.inner(arg).is_some());
             params.args = params.args.into_iter().map(bare).collect();
-            Ok(Transformed::yes(Expr::AggregateFunction(AggregateFunction { func, params })))
+            let call = Expr::AggregateFunction(AggregateFunction { func, params });
+            Ok(Transformed::new_transformed(call, is_marked))
         }
         expr if !is_float(&expr, schema) => Ok(Transformed::no(expr)),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_arithmetic(op) => {

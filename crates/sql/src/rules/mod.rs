@@ -19,6 +19,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
+use crate::expressions::has_expression;
 use crate::functions::as_cast;
 
 pub(crate) use self::constants::{LongNumbers, type_constants};
@@ -71,12 +72,26 @@ fn rewrite_node(
     })
 }
 
+/// Whether an expression of the node is more than columns, constants and what is aggregated of them: no rule here
+/// is about these, and to keep their names takes longer than to look.
+fn calculates(plan: &LogicalPlan) -> Result<bool> {
+    has_expression(plan, |expr| {
+        !matches!(
+            expr,
+            Expr::Column(_) | Expr::Literal(..) | Expr::Alias(_) | Expr::AggregateFunction(_)
+        )
+    })
+}
+
 /// Rewrites each expression of a plan and of its subqueries; what it is of are the columns of a schema.
 fn rewrite_plan(
     plan: LogicalPlan,
     rewrite: &dyn Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<LogicalPlan> {
     let each = |plan: LogicalPlan| {
+        if !calculates(&plan)? {
+            return Ok(Transformed::no(plan));
+        }
         let mut schema = merge_schema(&plan.inputs());
         if let LogicalPlan::TableScan(scan) = &plan {
             let name = scan.table_name.clone();

@@ -12,7 +12,7 @@ mod nested;
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, internal_datafusion_err};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::expr::InSubquery;
@@ -23,6 +23,7 @@ use datafusion::logical_expr::{
 
 use super::lists::guard;
 use crate::error::refused;
+use crate::expressions::has_expression;
 
 /// No rows; no nulls among them; some.
 const EMPTY: i64 = 0;
@@ -40,12 +41,8 @@ pub(crate) fn keep_nulls(plan: LogicalPlan) -> Result<LogicalPlan> {
         | LogicalPlan::Aggregate(_)
         | LogicalPlan::Window(_)
         | LogicalPlan::Sort(_)) => {
-            let is_asked = |expr: &Expr| Ok(matches!(expr, Expr::InSubquery(_) | Expr::Exists(_)));
-            let looked = plan.apply_expressions(|expr| match expr.exists(is_asked)? {
-                true => Ok(TreeNodeRecursion::Stop),
-                false => Ok(TreeNodeRecursion::Continue),
-            })?;
-            if looked == TreeNodeRecursion::Stop {
+            if has_expression(&plan, |expr| matches!(expr, Expr::InSubquery(_) | Expr::Exists(_)))?
+            {
                 return Err(refused(
                     "IN (SELECT ...) and EXISTS can stand in WHERE and HAVING only",
                 ));

@@ -10,6 +10,7 @@ mod filters;
 mod graphs;
 mod logs;
 mod names;
+mod optimizer;
 mod pages;
 mod plans;
 mod pushdown;

@@ -9,21 +9,26 @@
 //! header|zstd|header|..  -> Page { zstd bytes }  ->  Page { plain bytes }   ->  values
 //! ```
 
+mod placed;
+
 use std::cell::RefCell;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read as _};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::RowGroups;
+use parquet::arrow::arrow_reader::{RowGroups, RowSelection};
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::page_index::offset_index::PageLocation;
 use parquet::file::serialized_reader::SerializedPageReader;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
 
 use super::super::cache::{BlockCache, Form, KeptRows};
+pub(super) use placed::ColumnPages;
+use placed::PlacedPages;
 
 thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
@@ -82,24 +87,70 @@ impl BlockColumns {
 
     /// The pages of a column, as its leaf.
     pub(super) fn pages(&self, leaf: usize) -> Result<Box<dyn PageReader>> {
-        let group = self.group()?;
-        let chunk = group.columns().get(leaf);
-        let chunk = chunk.ok_or_else(|| damaged(format!("there is no column {leaf}")))?;
-        let offsets = self.metadata.offset_index().and_then(|blocks| blocks.get(self.block));
-        let places = offsets.and_then(|leaves| leaves.get(leaf));
-        let places = places.map(|pages| pages.page_locations().clone());
-        let rows = usize::try_from(group.num_rows())?;
+        let places = self.places(leaf).map(<[_]>::to_vec);
+        Ok(match self.read(leaf, places)? {
+            Read::Plain(pages) => Box::new(pages),
+            Read::Unpacked(pages) => Box::new(pages),
+        })
+    }
+
+    /// Those that have some of these rows (`None`: all), as far as a page index says where these are.
+    pub(super) fn pages_with(
+        &self,
+        leaf: usize,
+        rows: Option<&RowSelection>,
+    ) -> Result<Box<dyn ColumnPages>> {
+        let Some((rows, places)) = rows.zip(self.places(leaf)) else {
+            return Ok(match self.read(leaf, None)? {
+                Read::Plain(pages) => Box::new(pages),
+                Read::Unpacked(pages) => Box::new(pages),
+            });
+        };
+        let start = self.chunk(leaf)?.byte_range().0;
+        let (dictionary, wanted) = placed::pages_with(start, places, rows)?;
+        let first_rows = wanted.iter().map(|page| usize::try_from(page.first_row_index));
+        let first_rows = first_rows.collect::<std::result::Result<_, _>>()?;
+        let has_dictionary = dictionary.is_some();
+        let wanted = dictionary.into_iter().chain(wanted).collect();
+        Ok(match self.read(leaf, Some(wanted))? {
+            Read::Plain(pages) => Box::new(PlacedPages::new(pages, has_dictionary, first_rows)),
+            Read::Unpacked(pages) => Box::new(PlacedPages::new(pages, has_dictionary, first_rows)),
+        })
+    }
+
+    fn chunk(&self, leaf: usize) -> Result<&ColumnChunkMetaData> {
+        let chunk = self.group()?.columns().get(leaf);
+        chunk.ok_or_else(|| damaged(format!("there is no column {leaf}")))
+    }
+
+    /// Where the pages of a column lie, if the metadata says so.
+    fn places(&self, leaf: usize) -> Option<&[PageLocation]> {
+        let offsets = self.metadata.offset_index()?.get(self.block)?.get(leaf)?;
+        Some(offsets.page_locations().as_slice())
+    }
+
+    /// Reads pages that lie at these places, or one after the other.
+    fn read(&self, leaf: usize, places: Option<Vec<PageLocation>>) -> Result<Read> {
+        let chunk = self.chunk(leaf)?;
+        let rows = usize::try_from(self.group()?.num_rows())?;
         let reader = |chunk: &ColumnChunkMetaData| {
             SerializedPageReader::new(Arc::clone(&self.bytes), chunk, rows, places)
         };
         if !matches!(chunk.compression(), Compression::ZSTD(_)) {
-            return Ok(Box::new(reader(chunk)?));
+            return Ok(Read::Plain(reader(chunk)?));
         }
         let bytes_max = usize::try_from(chunk.uncompressed_size())?.min(PAGE_BYTES_MAX);
         let plain = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED);
         let kept = self.kept.clone();
-        Ok(Box::new(UnpackedPages { packed: reader(&plain.build()?)?, bytes_max, leaf, kept }))
+        let packed = reader(&plain.build()?)?;
+        Ok(Read::Unpacked(UnpackedPages { packed, bytes_max, leaf, kept }))
     }
+}
+
+/// How pages are read.
+enum Read {
+    Plain(SerializedPageReader<Bytes>),
+    Unpacked(UnpackedPages),
 }
 
 impl RowGroups for BlockColumns {
@@ -234,6 +285,8 @@ fn unpack(page: &Bytes, plain: usize, bytes_max: usize) -> Result<Bytes> {
     }
     Ok(unpacked.into())
 }
+
+impl ColumnPages for UnpackedPages {}
 
 fn damaged(message: String) -> ParquetError {
     ParquetError::General(message)

@@ -346,7 +346,13 @@ impl ColdFile {
         let mut others = (Vec::new(), Vec::new());
         for (place, (column, field)) in columns.iter().zip(&mut fields).enumerate() {
             let digits = self.decimal_digits(*column).filter(|_| !keeps_decimals);
-            match self.flat_column((group, *column), field.data_type(), digits, read)? {
+            let selection = chosen.selection();
+            match self.flat_column(
+                (group, *column),
+                field.data_type(),
+                digits,
+                (read, selection),
+            )? {
                 Some(column) => {
                     let data_type = column.data_type();
                     if field.data_type() != &data_type {
@@ -386,7 +392,7 @@ impl ColdFile {
         (group, column): (usize, usize),
         data_type: &DataType,
         digits: Option<u32>,
-        read: &BlockColumns,
+        (read, selection): (&BlockColumns, Option<&RowSelection>),
     ) -> std::result::Result<Option<FlatColumn>, ParquetError> {
         let Some(leaf) = self.only_leaf(column) else { return Ok(None) };
         // Of other text most values differ from the one before, and codes of them were for nothing.
@@ -401,7 +407,7 @@ impl ColdFile {
             Some((group.columns().get(leaf)?, rows))
         });
         chunk.map_or(Ok(None), |chunk| {
-            FlatColumn::new(chunk, data_type, digits, || read.pages(leaf))
+            FlatColumn::new(chunk, data_type, digits, || read.pages_with(leaf, selection))
         })
     }
 }

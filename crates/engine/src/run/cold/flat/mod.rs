@@ -22,11 +22,12 @@ use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type as PhysicalType};
-use parquet::column::page::{Page, PageReader};
+use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::super::{decimals, dictionary};
+use super::columns::ColumnPages;
 use chained::ChainedTexts;
 use hybrid::{Hybrid, Piece};
 use values::{Numbers, Texts, Values};
@@ -94,7 +95,7 @@ impl Word for i64 {
 
 /// One column of one block, whose bytes have been verified.
 pub(super) struct FlatColumn {
-    pages: Box<dyn PageReader>,
+    pages: Box<dyn ColumnPages>,
     /// Whether pages tell of each row whether it has a value.
     has_levels: bool,
     /// Rows of pages that are not open yet, at most.
@@ -172,7 +173,7 @@ impl FlatColumn {
         (chunk, rows): (&ColumnChunkMetaData, usize),
         data_type: &DataType,
         float_digits: Option<u32>,
-        pages: impl FnOnce() -> Result<Box<dyn PageReader>>,
+        pages: impl FnOnce() -> Result<Box<dyn ColumnPages>>,
     ) -> Result<Option<Self>> {
         let Some(values) = values_of(chunk, data_type, float_digits) else { return Ok(None) };
         let has_levels = chunk.column_descr().max_def_level() > 0;
@@ -241,6 +242,9 @@ impl FlatColumn {
             if self.left > 0 {
                 return Ok(());
             }
+            let passed = self.pages.skip_rows(self.skipped)?;
+            self.skipped = self.skipped.saturating_sub(passed);
+            self.pass_rows(passed)?;
             let next = self.pages.peek_next_page()?;
             let next = next.ok_or_else(|| damaged("a column", "has fewer rows than its block"))?;
             // Each row has one value.
@@ -249,15 +253,15 @@ impl FlatColumn {
                 Some(rows) => {
                     self.pages.skip_next_page()?;
                     self.skipped -= rows;
-                    self.pass_page(rows)?;
+                    self.pass_rows(rows)?;
                 }
                 None => self.open_page()?,
             }
         }
     }
 
-    /// Counts the rows of a page, and refuses more than the block has.
-    fn pass_page(&mut self, rows: usize) -> Result<()> {
+    /// Counts rows of pages, and refuses more than the block has.
+    fn pass_rows(&mut self, rows: usize) -> Result<()> {
         let unread = self.unread.checked_sub(rows);
         self.unread = unread.ok_or_else(|| damaged("a column", "has more rows than its block"))?;
         Ok(())
@@ -296,7 +300,7 @@ impl FlatColumn {
             }
         };
         // Before room is made for them.
-        self.pass_page(values)?;
+        self.pass_rows(values)?;
         if self.has_levels {
             expect_values(levels, values)?;
         }

@@ -10,6 +10,7 @@ use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -17,6 +18,7 @@ use parquet::file::serialized_reader::{ReadOptionsBuilder, SerializedPageReader}
 use proptest::prelude::*;
 
 use super::super::super::checked::guarded;
+use super::super::columns::BlockColumns;
 use super::*;
 
 /// How a column is written.
@@ -57,27 +59,24 @@ fn metadata_of(bytes: &Bytes) -> ParquetMetaData {
     file.metadata().clone()
 }
 
-/// The only column of a file, with its page index or without.
-fn column_of(bytes: &Bytes, data_type: &DataType, by_index: bool) -> Option<FlatColumn> {
-    column_as(bytes, data_type, by_index, None)
+/// The only column of a file.
+fn column_of(bytes: &Bytes, data_type: &DataType) -> Option<FlatColumn> {
+    column_as(bytes, data_type, None, None)
 }
 
-/// The same, as floats if it has decimal numbers of so many digits behind the point.
+/// The same, of its pages those that have some rows, and as floats if it has decimal numbers of so many digits behind the
+/// point.
 fn column_as(
     bytes: &Bytes,
     data_type: &DataType,
-    by_index: bool,
+    selected: Option<&RowSelection>,
     float_digits: Option<u32>,
 ) -> Option<FlatColumn> {
-    let metadata = metadata_of(bytes);
+    let metadata = Arc::new(metadata_of(bytes));
     let chunk = metadata.row_group(0).column(0);
     let rows = usize::try_from(metadata.row_group(0).num_rows()).unwrap();
-    let places = metadata.offset_index().map(|of| of[0][0].page_locations().clone());
-    let places = places.filter(|_| by_index);
-    let pages = || {
-        let reader = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, rows, places)?;
-        Ok(Box::new(reader) as Box<dyn PageReader>)
-    };
+    let columns = BlockColumns::new(bytes.clone(), Arc::clone(&metadata), 0);
+    let pages = || columns.pages_with(0, selected);
     FlatColumn::new((chunk, rows), data_type, float_digits, pages).unwrap()
 }
 
@@ -101,7 +100,12 @@ fn assert_read(
     by_index: bool,
     steps: &[(usize, usize, Option<u32>)],
 ) {
-    let mut flat = column_as(bytes, data_type, by_index, float_digits).expect("a flat column");
+    let selectors = steps
+        .iter()
+        .flat_map(|(skipped, read, _)| [RowSelector::skip(*skipped), RowSelector::select(*read)]);
+    let selected = by_index.then(|| selectors.collect::<Vec<_>>().into());
+    let flat = column_as(bytes, data_type, selected.as_ref(), float_digits);
+    let mut flat = flat.expect("a flat column");
     let (mut at, mut expected, mut parts) = (0, Vec::new(), Vec::new());
     for (skipped, read, one_in) in steps.iter().copied() {
         let (skipped, read) = (skipped.min(column.len() - at), read);
@@ -225,7 +229,7 @@ proptest! {
         let data_type = if is_coded { keys() } else { column.data_type().clone() };
         let pages = || {
             let reader = SerializedPageReader::new(damaged, chunk, column.len(), None)?;
-            Ok(Box::new(reader) as Box<dyn PageReader>)
+            Ok(Box::new(reader) as Box<dyn ColumnPages>)
         };
         // Whether the bytes are the right ones is for checksums to say; and Parquet's reader of page headers panics.
         let mut flat = FlatColumn::new((chunk, column.len()), &data_type, None, pages).unwrap().unwrap();
@@ -242,7 +246,7 @@ fn columns_that_are_not_flat_are_left_to_others() {
         Written { by_dictionary: false, is_second_version: true, page_rows: 64, may_be_null: true };
     let of = |column: ArrayRef, encoding: Option<Encoding>| {
         let bytes = written(&column, how, encoding);
-        column_of(&bytes, column.data_type(), false).is_some()
+        column_of(&bytes, column.data_type()).is_some()
     };
     let numbers = || Int64Array::from_iter_values(0..100);
     assert!(of(Arc::new(numbers()), None));
@@ -274,7 +278,7 @@ fn a_hundred_rows() -> (ArrayRef, Bytes) {
 fn more_rows_than_there_are_are_refused() {
     let (column, bytes) = a_hundred_rows();
     for (skipped, read) in [(0, 101), (100, 1), (64, 37), (1_000, 1)] {
-        let mut flat = column_of(&bytes, column.data_type(), false).unwrap();
+        let mut flat = column_of(&bytes, column.data_type()).unwrap();
         flat.skip(skipped);
         let error = flat.read(read, 0, None).unwrap_err().to_string();
         assert!(error.contains("fewer rows"), "{error}");
@@ -289,7 +293,7 @@ fn pages_of_more_rows_than_the_block_are_refused_before_there_is_room_for_them()
     for rows in [63, 99] {
         let pages = || {
             let reader = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, 100, None)?;
-            Ok(Box::new(reader) as Box<dyn PageReader>)
+            Ok(Box::new(reader) as Box<dyn ColumnPages>)
         };
         let data_type = column.data_type();
         let mut flat = FlatColumn::new((chunk, rows), data_type, None, pages).unwrap().unwrap();
