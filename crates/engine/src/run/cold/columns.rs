@@ -27,8 +27,8 @@ use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
 
 use super::super::cache::{BlockCache, Form, KeptRows};
-pub(super) use placed::ColumnPages;
 use placed::PlacedPages;
+pub(super) use placed::{ColumnPages, pages_of_rows};
 
 thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };

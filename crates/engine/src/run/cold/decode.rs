@@ -25,7 +25,7 @@ use super::super::parts::PART_ROWS;
 use super::super::{decimals, dictionary};
 use super::ColdFile;
 use super::block::{BlockReader, Part};
-use super::columns::{BlockColumns, KeptDictionaries};
+use super::columns::{BlockColumns, KeptDictionaries, pages_of_rows};
 use super::flat::FlatColumn;
 use super::mask::RowMask;
 use crate::scan::views;
@@ -256,11 +256,16 @@ impl ColdFile {
         chunk: Range<u64>,
         places: &[PageLocation],
         rows: &RowSelection,
-    ) -> Result<impl Iterator<Item = Range<u64>> + use<>> {
+    ) -> Result<Vec<Range<u64>>> {
         let first = places.first().and_then(|page| u64::try_from(page.offset).ok());
         let dictionary = chunk.start..first.unwrap_or(chunk.end);
-        let pages = guarded(self.file.path(), || Ok(rows.scan_ranges(places)))?;
-        Ok(std::iter::once(dictionary).chain(pages))
+        let of_page = |page: &PageLocation| {
+            let start = u64::try_from(page.offset).ok()?;
+            Some(start..start.checked_add(page.compressed_page_size.try_into().ok()?)?)
+        };
+        let pages = pages_of_rows(places, rows).map(of_page);
+        let ranges: Option<Vec<_>> = std::iter::once(Some(dictionary)).chain(pages).collect();
+        ranges.ok_or_else(|| self.file.bad(chunk.start, "a page has no place in its column"))
     }
 
     /// Columns of one block, in ascending order, decoded bit by bit: no more than `rows_a_part` rows at once.
@@ -287,7 +292,7 @@ impl ColdFile {
                 start = start.min(range.start);
                 match selection.zip(pages.as_deref().and_then(|of| places(of, leaf))) {
                     Some((rows, places)) => {
-                        let mut ranges = self.read_ranges(range, places, rows)?;
+                        let mut ranges = self.read_ranges(range, places, rows)?.into_iter();
                         ranges.try_for_each(|range| self.file.verify(range))?;
                     }
                     None => self.file.verify(range)?,

@@ -253,26 +253,26 @@ impl ColdFile {
             None => None,
         };
         // A page index that has no page for some rows tells nothing.
-        let may_pass = may_pass.filter(|(starts, _)| {
-            starts.first() == Some(&0) && starts.is_sorted() && starts.iter().all(|at| *at <= rows)
+        let may_pass = may_pass.filter(|(starts, may)| {
+            starts.len() == may.len()
+                && starts.first() == Some(&0)
+                && starts.is_sorted()
+                && starts.iter().all(|at| *at <= rows)
         });
-        let mut ranges: Vec<Range<usize>> = Vec::new();
         let Some((starts, may)) = may_pass else {
             let is_whole = among.len() == rows;
             return Ok((!is_whole).then(|| RowMask::of_ranges(std::slice::from_ref(among))));
         };
-        for (page, start) in starts.iter().enumerate() {
-            let end = starts.get(page + 1).copied().unwrap_or(rows).min(among.end);
-            let start = among.start.max(*start);
-            // What can't be told may pass.
-            if start >= end || may.is_valid(page) && !may.value(page) {
-                continue;
-            }
-            match ranges.last_mut() {
-                Some(last) if last.end == start => last.end = end,
-                _ => ranges.push(start..end),
-            }
-        }
+        // What can't be told may pass.
+        let may = match may.nulls() {
+            Some(known) => may.values() | &!known.inner(),
+            None => may.values().clone(),
+        };
+        let row_at = |page: usize| starts.get(page).copied().unwrap_or(rows);
+        let ranges = may
+            .set_slices()
+            .map(|(first, end)| row_at(first).max(among.start)..row_at(end).min(among.end));
+        let ranges: Vec<Range<usize>> = ranges.filter(|range| !range.is_empty()).collect();
         let is_whole = ranges.first().is_some_and(|range| range.len() == rows);
         Ok((!is_whole).then(|| RowMask::of_ranges(&ranges)))
     }

@@ -39,19 +39,30 @@ pub(super) fn pages_with(
     if dictionary.is_none() {
         wanted.extend(places.first().cloned());
     }
-    let mut at = 0;
-    for part in rows.iter() {
-        let part_rows = at..at + part.row_count;
-        at = part_rows.end;
-        if part.skip || part_rows.is_empty() {
-            continue;
-        }
-        let pages = places.get(pages_of(places, &part_rows)).unwrap_or_default();
-        // The first of them may have rows of the part before as well.
-        let last = wanted.last().map(|page| page.offset);
-        wanted.extend(pages.iter().filter(|page| Some(page.offset) != last).cloned());
-    }
+    let first = wanted.first().map(|page| page.offset);
+    let with_rows = pages_of_rows(places, rows).filter(|page| Some(page.offset) != first);
+    wanted.extend(with_rows.cloned());
     Ok((dictionary, wanted))
+}
+
+/// The pages that have some of these rows, each once.
+pub(in super::super) fn pages_of_rows<'a>(
+    places: &'a [PageLocation],
+    rows: &RowSelection,
+) -> impl Iterator<Item = &'a PageLocation> {
+    let (mut at, mut next) = (0, 0);
+    rows.iter().flat_map(move |part| {
+        let rows = at..at + part.row_count;
+        at = rows.end;
+        if part.skip || rows.is_empty() {
+            return [].iter();
+        }
+        // The first of them may have rows of the part before as well.
+        let pages = pages_of(places, &rows);
+        let pages = pages.start.max(next)..pages.end;
+        next = next.max(pages.end);
+        places.get(pages).unwrap_or_default().iter()
+    })
 }
 
 /// What lies before all pages.
