@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Flushed runs have plain text, which is read without being decoded. Who looks for one host of many compares each
-//! row's text all the same; by codes the question is put to each value once. They are made when they are first asked for, and
-//! kept in memory with the run: two bytes a row.
+//! row's text all the same; by codes the question is put to each value once. They are made when filters have asked about as
+//! many blocks as there are, and kept in memory with the run: two bytes a row.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl RunReader {
         for asked in filter.of_single_columns() {
             let ViewedColumns { columns, views, .. } = &asked.column;
             let [column] = columns.as_slice() else { continue };
-            let coded = unless_damaged(hot.coded(&opened.zones, *column), None)?;
+            let coded = unless_damaged(hot.worthwhile_codes(&opened.zones, *column), None)?;
             let Some(coded) = coded else { continue };
             let values = vec![Arc::clone(coded.values())];
             let values = self.batch_of(opened, (block, values[0].len()), columns, views, values)?;

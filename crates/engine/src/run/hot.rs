@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
@@ -60,6 +61,8 @@ pub(super) struct HotFile {
     rows: Vec<OnceLock<RecordBatch>>,
     /// Each column of few texts as places among these, found by whoever asks first.
     coded: Vec<OnceLock<Option<CodedText>>>,
+    /// How many blocks filters have asked about by each column before that.
+    asked: Vec<AtomicUsize>,
 }
 
 /// The bytes, aligned for every Arrow type: a map is, memory of another disk may not be.
@@ -171,8 +174,32 @@ impl HotFile {
             columns: std::iter::repeat_with(OnceLock::new).take(slots).collect(),
             rows: std::iter::repeat_with(OnceLock::new).take(blocks).collect(),
             coded: std::iter::repeat_with(OnceLock::new).take(schema.fields().len()).collect(),
+            asked: std::iter::repeat_with(AtomicUsize::default)
+                .take(schema.fields().len())
+                .collect(),
             schema,
         })
+    }
+
+    /// A column of all blocks as places among its values, where that is known already.
+    pub(super) fn known_codes(&self, column: usize) -> Option<&CodedText> {
+        self.coded.get(column)?.get()?.as_ref()
+    }
+
+    /// The same, found once filters have asked about as many blocks as there are: to find it takes several times as long
+    /// as to look at the text itself, and who asks about an hour of a day may not come again.
+    pub(super) fn worthwhile_codes(
+        &self,
+        zones: &[Zone],
+        column: usize,
+    ) -> Result<Option<&CodedText>> {
+        let Some((slot, asked)) = self.coded.get(column).zip(self.asked.get(column)) else {
+            return Ok(None);
+        };
+        if slot.get().is_none() && asked.fetch_add(1, Ordering::Relaxed) < zones.len() {
+            return Ok(None);
+        }
+        self.coded(zones, column)
     }
 
     /// A column of all blocks as places among its values, if it is text and these are few.

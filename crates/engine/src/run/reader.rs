@@ -511,6 +511,16 @@ impl Source for RunReader {
         }
     }
 
+    fn known_values(&self, block: usize, column: usize) -> Result<Option<Values>> {
+        let opened = self.opened()?;
+        match (&opened.content, &opened.evolution) {
+            (Content::Hot(hot), None) => {
+                Ok(hot.known_codes(column).map(|coded| coded.told().clone()))
+            }
+            _ => self.values(block, column),
+        }
+    }
+
     fn may_match(&self, block: usize, filter: &PruneFilter) -> Result<bool> {
         match &self.opened()?.content {
             Content::Hot(_) => Ok(true),

@@ -149,6 +149,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     fn values(&self, _block: usize, _column: usize) -> Result<Option<Values>> {
         Ok(None)
     }
+    /// The same, as far as it is known by now: nothing is looked for.
+    fn known_values(&self, block: usize, column: usize) -> Result<Option<Values>> {
+        self.values(block, column)
+    }
     /// False only where no row of the block has all that the filter asks for.
     fn may_match(&self, _block: usize, _filter: &PruneFilter) -> Result<bool> {
         Ok(true)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use timestrata_format::KeyRange;
 
-use super::StreamView;
 use super::view::blocks_met;
+use super::{Source, StreamView};
 use crate::Result;
 
 /// The values that a column has in some rows: each of them at least once, maybe others too.
@@ -43,10 +43,23 @@ impl StreamView {
     /// The values that a column has in `range`, from the dictionaries of compacted blocks, and of flushed runs of
     /// few values; `None` where some block has none.
     pub(crate) fn values(&self, range: &KeyRange, column: usize) -> Result<Option<Values>> {
+        self.values_by(range, |source, block| source.values(block, column))
+    }
+
+    /// The same, as far as it is known by now.
+    pub(crate) fn known_values(&self, range: &KeyRange, column: usize) -> Result<Option<Values>> {
+        self.values_by(range, |source, block| source.known_values(block, column))
+    }
+
+    fn values_by(
+        &self,
+        range: &KeyRange,
+        values: impl Fn(&dyn Source, usize) -> Result<Option<Values>>,
+    ) -> Result<Option<Values>> {
         let mut all = Values::default();
         for seen in self.seen(range)? {
             for (block, _, _) in blocks_met(&seen)? {
-                let Some(values) = seen.0.values(block, column)? else { return Ok(None) };
+                let Some(values) = values(seen.0.as_ref(), block)? else { return Ok(None) };
                 for column in values.columns {
                     // Blocks of one flushed run share theirs.
                     if !all.columns.last().is_some_and(|last| Arc::ptr_eq(last, &column)) {

@@ -332,6 +332,16 @@ impl Snapshot {
         self.read(stream)?.values(range, column)
     }
 
+    /// The same, where it is known by now: of flushed runs only where their values have been looked for.
+    pub fn known_values(
+        &self,
+        stream: StreamId,
+        range: &KeyRange,
+        column: usize,
+    ) -> Result<Option<Values>> {
+        self.read(stream)?.known_values(range, column)
+    }
+
     /// First row in `range`; among rows with equal keys, the one committed first.
     ///
     /// ```

@@ -271,6 +271,10 @@ impl Source for RunHandle {
         self.reader.values(block, column)
     }
 
+    fn known_values(&self, block: usize, column: usize) -> Result<Option<Values>> {
+        self.reader.known_values(block, column)
+    }
+
     fn decimal_digits(&self, column: usize) -> Result<Option<u32>> {
         self.reader.decimal_digits(column)
     }

@@ -94,8 +94,11 @@ fn a_flushed_run_tells_its_values_where_they_are_few() {
     store.flush().unwrap();
     let snapshot = store.snapshot().unwrap();
     let expected: BTreeSet<_> = (0..400).map(text).collect();
+    let is_known = || snapshot.known_values(stream, &KeyRange::ALL, TEXT).unwrap().is_some();
+    assert!(!is_known(), "nobody has looked for them");
     for _ in 0..2 {
         assert_eq!(told(&snapshot, stream, &KeyRange::ALL), Some(expected.clone()));
+        assert!(is_known());
     }
     assert_eq!(told(&snapshot, stream, &KeyRange::times(1_000, 2_000)), Some(BTreeSet::new()));
     assert!(snapshot.values(stream, &KeyRange::ALL, 0).unwrap().is_none(), "times have none");

@@ -99,7 +99,8 @@ fn gives_few_rows(scan: &TableScan, condition: Option<&Expr>) -> Result<bool> {
         let Ok(column) = table.schema.index_of(column) else { continue };
         let Some(column) = table.columns.get(column) else { continue };
         let is_tag = tells_series(&table.stream, *column);
-        let values = snapshot.values(stream, &KeyRange::point(first), *column).map_err(carried)?;
+        let at_first = KeyRange::point(first);
+        let values = snapshot.known_values(stream, &at_first, *column).map_err(carried)?;
         if values.is_none() && is_tag && long_blocks > 0 {
             let rows = long_blocks * ROWS_WITHOUT_DICTIONARY;
             return Ok(rows.saturating_mul(wanted as u64) <= ALONE_MAX);

@@ -1,6 +1,7 @@
 //! Rows of a block that pass a filter, read without the others.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -129,7 +130,7 @@ fn few_rows_are_not_kept_and_many_are() {
 #[derive(Debug)]
 pub(super) struct OfHost {
     pub(super) host: &'static str,
-    pub(super) pages_left_out: Arc<std::sync::atomic::AtomicUsize>,
+    pub(super) pages_left_out: Arc<AtomicUsize>,
 }
 
 fn text(column: &dyn Array, row: usize) -> Option<&str> {
@@ -152,7 +153,7 @@ impl RowFilter for OfHost {
         let may = |page: usize| {
             let may = text(min, page).is_none_or(|min| min <= self.host)
                 && text(max, page).is_none_or(|max| self.host <= max);
-            self.pages_left_out.fetch_add((!may).into(), std::sync::atomic::Ordering::Relaxed);
+            self.pages_left_out.fetch_add((!may).into(), Ordering::Relaxed);
             Some(may)
         };
         Ok(Some((0..rows.len()).map(may).collect()))
@@ -164,7 +165,7 @@ impl RowFilter for OfHost {
 struct OneOf {
     texts: Vec<Option<&'static str>>,
     single: Vec<ScanFilter>,
-    shown: Arc<std::sync::atomic::AtomicUsize>,
+    shown: Arc<AtomicUsize>,
 }
 
 impl RowFilter for OneOf {
@@ -175,14 +176,14 @@ impl RowFilter for OneOf {
         &self.single
     }
     fn passes(&self, rows: &RecordBatch) -> Result<BooleanArray> {
-        self.shown.fetch_add(rows.num_rows(), std::sync::atomic::Ordering::Relaxed);
+        self.shown.fetch_add(rows.num_rows(), Ordering::Relaxed);
         let passes = |row| self.texts.contains(&text(rows.column(0), row));
         Ok((0..rows.num_rows()).map(|row| Some(passes(row))).collect())
     }
 }
 
 #[test]
-fn of_a_flushed_run_each_of_few_texts_is_looked_at_once() {
+fn each_of_few_texts_is_looked_at_once_as_many_blocks_were_asked_for_as_a_flushed_run_has() {
     let texts = (0..3_000).map(|row| (row % 11 != 3).then(|| format!("sensor-{}", row % 5)));
     let columns = series(3_000).columns().to_vec();
     let rows = super::batch_of([
@@ -205,10 +206,18 @@ fn of_a_flushed_run_each_of_few_texts_is_looked_at_once() {
                 let single = is_single.then(|| ScanFilter::new(one_of(Vec::new(), &shown[0])));
                 let filter = one_of(single.into_iter().collect(), &shown[1]);
                 let filter = planned(&place, filter, &columns, text_views);
-                let found =
-                    place.reader(&meta).read_passing(1, &filter, None, RowOrder::ByKey).unwrap();
-                let shown = shown.map(|shown| shown.load(std::sync::atomic::Ordering::Relaxed));
-                (found, shown)
+                let reader = place.reader(&meta);
+                let ask = |block| {
+                    let found = reader.read_passing(block, &filter, None, RowOrder::ByKey).unwrap();
+                    let take = |shown: &AtomicUsize| shown.swap(0, Ordering::Relaxed);
+                    (found, [take(&shown[0]), take(&shown[1])])
+                };
+                if is_single {
+                    for block in 0..3 {
+                        assert_eq!(ask(block).1, [0, 1_000], "each row of {block}");
+                    }
+                }
+                ask(1)
             };
             let (expected, shown) = passing(false);
             assert_eq!(shown, [0, 1_000]);
@@ -256,7 +265,7 @@ fn pages_of_other_series_are_left_out() {
                 (0..all.num_rows()).map(|row| Some(text(all.column(2), row) == Some("host 042")));
             let expected = filter_record_batch(&all, &is_it.collect()).unwrap();
             assert_same(&found, &expected, "one host");
-            let left_out = pages_left_out.load(std::sync::atomic::Ordering::Relaxed);
+            let left_out = pages_left_out.load(Ordering::Relaxed);
             assert!(left_out >= [8, 1][block], "{left_out} pages of block {block}");
         }
     }
