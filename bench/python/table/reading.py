@@ -103,6 +103,14 @@ def scans(bench: Bench, on: Sides) -> None:
     ours = {OURS: lambda: on.table.scan().to_arrow().num_rows}
     note = f"{bytes_all / 1e6:.0f} MB of Arrow"
     race(bench, "full scan to Arrow", on.rows, {**ours, "memcpy": copied}, {"memcpy": 0.5}, note=note)
+
+    def anew() -> int:
+        # A reader that has opened nothing yet, and decoded nothing.
+        with timestrata.open(on.store.path, mode="r") as store:
+            return store.table("trades").scan().to_arrow().num_rows
+
+    works, cold = {OURS: anew, "memcpy": copied}, f"{note}, opening of the store with it"
+    race(bench, "full scan to Arrow, cold", on.rows, works, {"memcpy": 0.25}, note=cold)
     other = {
         "DuckDB": lambda: on.duck("count_of", "SELECT * FROM trades"),
         "polars, Parquet": lambda: on.polars("count"),

@@ -160,6 +160,11 @@ fn a_few_of_many_series_are_read_by_one_thread() {
                  WHERE {day} AND {condition} GROUP BY 1 ORDER BY 1"
             )
         };
+        // How many series flushed runs have is looked for once as many blocks were asked for as they have.
+        let asks_of_flushed = if format == RunFormat::Hot { 10 } else { 0 };
+        for _ in 0..asks_of_flushed {
+            answer(&sql, &asked("series = 's7'"));
+        }
         for (condition, same) in [
             ("series = 's7'", "series || '' = 's7'"),
             ("series IN ('s7', 's9', 's11') AND n > 0", "series || '' IN ('s7', 's9', 's11')"),
