@@ -19,6 +19,22 @@ use datafusion::optimizer::{Optimizer, OptimizerConfig};
 
 use crate::functions::Marker;
 
+/// Rules about joins, subqueries and unions.
+const OF_SEVERAL_TABLES: [&str; 12] = [
+    "rewrite_set_comparison",
+    "optimize_unions",
+    "unions_to_filter",
+    "eliminate_join",
+    "decorrelate_predicate_subquery",
+    "scalar_subquery_to_join",
+    "decorrelate_lateral_join",
+    "extract_equijoin_predicate",
+    "eliminate_cross_join",
+    "filter_null_join_keys",
+    "eliminate_outer_join",
+    "push_below_asof_join",
+];
+
 /// Optimizes a plan, and says of one that is only to be explained how it would run.
 ///
 /// `once` are the session's settings, with one pass.
@@ -28,7 +44,7 @@ pub(crate) fn optimize(
     once: &Arc<ConfigOptions>,
 ) -> Result<LogicalPlan> {
     if let LogicalPlan::Explain(explain) = plan {
-        // Who asks for the steps gets those of all rules, and of a plan that no rule can mend what is wrong.
+        // Who asks for the steps gets those of all rules; so does who explains what is refused, with the error among them.
         let inner = if explain.verbose { None } else { optimize(&explain.plan, state, once).ok() };
         let Some(inner) = inner.map(Arc::new) else { return state.optimize(plan) };
         let told = Explain { plan: inner, logical_optimization_succeeded: true, ..explain.clone() };
@@ -41,8 +57,10 @@ pub(crate) fn optimize(
     };
     let rules = state.optimizers().iter().filter(|rule| parts.need(rule.name()));
     let optimizer = Optimizer::with_rules(rules.map(Arc::clone).collect());
-    let options = if parts.is_nested() { options } else { once };
-    let settings = Settings { state, options: Arc::clone(options) };
+    if !parts.settle_at_once() {
+        return optimizer.optimize(plan, state, |_, _| {});
+    }
+    let settings = Settings { state, options: once };
     let plan = optimizer.optimize(plan, &settings, |_, _| {})?;
     match !parts.has_empty_relation && plan.exists(is_empty)? {
         // What is known to have no rows has none further up either.
@@ -58,7 +76,7 @@ fn is_empty(plan: &LogicalPlan) -> Result<bool> {
 /// A session with other settings.
 struct Settings<'a> {
     state: &'a SessionState,
-    options: Arc<ConfigOptions>,
+    options: &'a Arc<ConfigOptions>,
 }
 
 impl OptimizerConfig for Settings<'_> {
@@ -71,7 +89,7 @@ impl OptimizerConfig for Settings<'_> {
     }
 
     fn options(&self) -> Arc<ConfigOptions> {
-        Arc::clone(&self.options)
+        Arc::clone(self.options)
     }
 
     fn function_registry(&self) -> Option<&dyn FunctionRegistry> {
@@ -166,19 +184,7 @@ impl Parts {
     /// Whether the rule of that name can find something. Of one that is not known here, it can.
     fn need(&self, rule: &str) -> bool {
         match rule {
-            // Of joins, subqueries and unions.
-            "rewrite_set_comparison"
-            | "optimize_unions"
-            | "unions_to_filter"
-            | "eliminate_join"
-            | "decorrelate_predicate_subquery"
-            | "scalar_subquery_to_join"
-            | "decorrelate_lateral_join"
-            | "extract_equijoin_predicate"
-            | "eliminate_cross_join"
-            | "filter_null_join_keys"
-            | "eliminate_outer_join"
-            | "push_below_asof_join" => false,
+            _ if OF_SEVERAL_TABLES.contains(&rule) => false,
             "guard_lists" | "release_lists" => self.has_list,
             "replace_distinct_aggregate" => self.distincts > 0,
             "eliminate_duplicated_expr" => self.keys > 1 || self.distincts > 0,
@@ -192,10 +198,13 @@ impl Parts {
         }
     }
 
-    /// Whether rules can find more in what others have made: of a query in another, of a limit above a filter that
-    /// became part of a scan.
-    fn is_nested(&self) -> bool {
+    /// Whether rules find nothing more in what others have made: as they would of a query in another, or of a limit above
+    /// a filter that became part of a scan.
+    fn settle_at_once(&self) -> bool {
         let most = self.projections.max(self.aggregates).max(self.sorts).max(self.aliases);
-        most > 1 || self.filters > 1 || self.limits + self.distincts > 0 || self.has_between
+        most <= 1 && self.filters <= 1 && self.limits + self.distincts == 0 && !self.has_between
     }
 }
+
+#[cfg(test)]
+mod tests;

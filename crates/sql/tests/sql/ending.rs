@@ -103,6 +103,26 @@ fn whatever_it_does_a_query_ends_when_it_is_cancelled_by_name() {
 }
 
 #[test]
+fn a_query_that_threads_share_is_answered_beside_others_that_keep_them_busy() {
+    let (store, sql) = filled();
+    let busy: Vec<_> = (0..3).map(|_| asked(&sql, ENDLESS[0].1)).collect();
+    until(|| store.queries().iter().filter(|query| query.steps > 200).count() == busy.len());
+    // One of the threads that are busy has to start it.
+    let query = "SELECT n % 3, sum(value) FROM t WHERE n >= 0 GROUP BY 1";
+    assert!(support::plan(&sql, query).contains("RepartitionExec"));
+    let rows = asked(&sql, query).recv_timeout(PATIENCE).expect("an answer");
+    assert_eq!(rows.unwrap(), 3);
+    for query in store.queries() {
+        assert!(store.cancel_query(query.id));
+    }
+    for end in busy {
+        let error = end.recv_timeout(PATIENCE).expect("an end").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+    }
+    assert_all_is_free(&store, &sql);
+}
+
+#[test]
 fn at_its_limit_of_time_a_query_ends() {
     let (store, sql) = filled();
     for (what, query) in ENDLESS {

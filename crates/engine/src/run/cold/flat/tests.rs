@@ -207,6 +207,54 @@ proptest! {
     }
 
     #[test]
+    fn places_of_pages_that_are_wrong_are_errors_and_no_panics(
+        (column, encoding) in columns(),
+        page_rows in 1_usize..100,
+        wrong in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0..3, prop_oneof![any::<i64>(), -9_i64..900]), 1..4),
+        steps in prop::collection::vec((0_usize..200, 0_usize..90), 1..6),
+    ) {
+        prop_assume!(!column.is_empty());
+        let is_coded = column.data_type() == &DataType::Utf8 && encoding.is_none();
+        let how = Written { by_dictionary: is_coded, is_second_version: true, page_rows, may_be_null: false };
+        let bytes = written(&column, how, encoding);
+        let metadata = metadata_of(&bytes);
+        let mut places = metadata.offset_index().unwrap().clone();
+        for (index, field, value) in wrong {
+            let page = index.get_mut(places[0][0].page_locations.as_mut_slice());
+            match field {
+                0 => page.first_row_index = value,
+                1 => page.offset = value,
+                _ => page.compressed_page_size = value as i32,
+            }
+        }
+        let metadata = Arc::new(metadata.into_builder().set_offset_index(Some(places)).build());
+        let selectors = steps.iter().flat_map(|(skipped, read)| {
+            [RowSelector::skip(*skipped), RowSelector::select(*read)]
+        });
+        let selected: RowSelection = selectors.collect::<Vec<_>>().into();
+        let data_type = if is_coded { keys() } else { column.data_type().clone() };
+        let chunk = metadata.row_group(0).column(0);
+        let columns = BlockColumns::new(bytes, Arc::clone(&metadata), 0);
+        let pages = || columns.pages_with(0, Some(&selected));
+        let flat = FlatColumn::new((chunk, column.len()), &data_type, None, pages);
+        let Ok(Some(mut flat)) = flat else { return Ok(()) };
+        // Parquet's reader of pages panics at some of them.
+        let read = || {
+            for (skipped, read) in &steps {
+                flat.skip(*skipped);
+                if flat.read(*read, 0, None).is_err() {
+                    return Ok(None);
+                }
+            }
+            Ok(flat.take().ok())
+        };
+        if let Ok(Some(found)) = guarded(Path::new("x"), read) {
+            prop_assert_eq!(found.len(), steps.iter().map(|(_, read)| read).sum::<usize>());
+        }
+    }
+
+    #[test]
     fn pages_of_other_bytes_are_errors_and_no_panics(
         (column, encoding) in columns(),
         (by_dictionary, is_second_version) in any::<(bool, bool)>(),
