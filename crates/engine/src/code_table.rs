@@ -71,17 +71,17 @@ impl<T: Copy + Default> CodeTable<T> {
 
     /// Appends the values of codes. False: one of them has none, and nothing is appended.
     #[must_use]
-    pub fn look_up<C: Code>(&self, codes: &[C], into: &mut Vec<T>) -> bool {
+    pub fn look_up<C: Code>(&self, codes: &[C], into: &mut impl Extend<T>) -> bool {
         if !are_below(codes, self.count) {
             return false;
         }
         let table = self.padded.as_slice();
         if let Ok(table) = table.try_into() {
-            of_table::<_, _, { LENGTHS[0] }>(table, codes, into);
+            of_table::<T, C, { LENGTHS[0] }>(table, codes, into);
         } else if let Ok(table) = table.try_into() {
-            of_table::<_, _, { LENGTHS[1] }>(table, codes, into);
+            of_table::<T, C, { LENGTHS[1] }>(table, codes, into);
         } else if let Ok(table) = table.try_into() {
-            of_table::<_, _, { LENGTHS[2] }>(table, codes, into);
+            of_table::<T, C, { LENGTHS[2] }>(table, codes, into);
         } else {
             let value = |code: &C| table.get(code.code() as usize).copied().unwrap_or_default();
             into.extend(codes.iter().map(value));
@@ -95,7 +95,11 @@ impl<T: Copy + Default> CodeTable<T> {
     }
 }
 
-fn of_table<T: Copy, C: Code, const N: usize>(table: &[T; N], codes: &[C], into: &mut Vec<T>) {
+fn of_table<T: Copy, C: Code, const N: usize>(
+    table: &[T; N],
+    codes: &[C],
+    into: &mut impl Extend<T>,
+) {
     into.extend(codes.iter().map(|code| table[code.code() as usize % N]));
 }
 

@@ -1,8 +1,11 @@
-//! Memory that was freed, but that the process still holds.
+//! Memory that was freed, but that the process still holds; and memory of which much is wanted at once.
+
+mod arena;
 
 use std::sync::Mutex;
 use std::time::Duration;
 
+pub use self::arena::{Arena, ArenaBytes};
 use crate::{Clock, OsClock};
 
 /// A clock that began when this process last gave memory back: its stores share one heap.
@@ -30,6 +33,7 @@ pub fn give_back_memory(interval: Duration) -> bool {
     unsafe {
         libc::malloc_trim(0);
     }
+    arena::give_back();
     *last = Some(OsClock::new());
     true
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 pub use bytes::Bytes;
 pub use clock::{Clock, ManualClock, OsClock};
-pub use heap::give_back_memory;
+pub use heap::{Arena, ArenaBytes, give_back_memory};
 pub use memory::MemoryDisk;
 pub use os::OsDisk;
 pub use random::{OsRng, Rng, SeededRng};

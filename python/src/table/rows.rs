@@ -28,6 +28,9 @@ type Read = dyn Fn() -> Result<Batches> + Send + Sync;
 /// Give it to any library that knows Arrow's stream protocol, call one of the ``to_`` methods, or
 /// iterate over its rows as dicts.
 ///
+/// Batches of a scan that is larger than the store's cache lie together in memory, in pieces of 2 MiB: whoever keeps a few of
+/// many batches, or of their columns, for long keeps what lies beside them too, and copies them if that is too much.
+///
 /// Examples
 /// --------
 /// >>> import timestrata

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, StringArray, StringViewArray};
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_array::{Array, ArrayRef, Int32Array, StringArray, StringViewArray};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef};
 use arrow_select::take::take;
 use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
+use timestrata_io::Arena;
 
+use super::value_buffer::ValueBuffer;
 use crate::scan::Values;
 
 /// Texts up to this length are copied as if all had it: one store, and no call.
@@ -102,39 +104,72 @@ pub(super) fn viewed(
 ///
 /// # Errors
 /// For keys without a value, and for more bytes than 32-bit offsets reach.
-pub(super) fn expanded(column: &ArrayRef) -> Result<ArrayRef, ParquetError> {
+pub(super) fn expanded(column: &ArrayRef, arena: Option<&Arena>) -> Result<ArrayRef, ParquetError> {
     let wrong = |what: &str| ParquetError::General(format!("a dictionary column {what}"));
     let column = column.as_dictionary_opt::<Int32Type>();
     let column = column.ok_or_else(|| wrong("has other keys than of 32 bits"))?;
     let texts = column.values().as_string_opt::<i32>().ok_or_else(|| wrong("has no texts"))?;
     let (keys, nulls) = (column.keys(), column.nulls().filter(|nulls| nulls.null_count() > 0));
     let texts: Vec<&str> = texts.iter().map(Option::unwrap_or_default).collect();
+    let mut ends = ValueBuffer::<i32>::default();
+    ends.reserve(keys.len() + 1, arena);
+    ends.push(0);
+    let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+    let (mut length, mut has_no_text) = (0, false);
+    // What has no text, and what gets too long, is refused behind the last.
+    let end = |(row, key): (usize, &i32)| {
+        if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
+            let text = usize::try_from(*key).ok().and_then(|key| lengths.get(key));
+            has_no_text |= text.is_none();
+            length += text.copied().unwrap_or_default();
+        }
+        length as i32
+    };
+    ends.extend(keys.values().iter().enumerate().map(end));
+    if has_no_text {
+        return Err(wrong("has keys of no value"));
+    }
+    i32::try_from(length).map_err(|_| wrong("has too much text"))?;
+    let bytes = text_of_keys(keys, (&texts, &ends), length, arena);
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(ends.into_buffer()));
+    let texts = StringArray::try_new(offsets, bytes, nulls.cloned())?;
+    Ok(Arc::new(texts))
+}
+
+/// The texts of keys one behind the other, `length` bytes in all; each ends where `ends` says, and none is of a null.
+fn text_of_keys(
+    keys: &Int32Array,
+    (texts, ends): (&[&str], &[i32]),
+    length: usize,
+    arena: Option<&Arena>,
+) -> Buffer {
     let is_short = texts.iter().all(|text| text.len() <= SHORT_BYTES);
+    let mut bytes = ValueBuffer::<u8>::default();
+    bytes.reserve(length + SHORT_BYTES, arena);
+    let room = bytes.grow(length + SHORT_BYTES);
     let padded: Vec<[u8; SHORT_BYTES]> = match is_short {
         true => texts.iter().map(|text| padded(text)).collect(),
         false => Vec::new(),
     };
-    let mut bytes: Vec<u8> = Vec::with_capacity(keys.len() * SHORT_BYTES / 2);
-    let mut ends: Vec<i32> = Vec::with_capacity(keys.len() + 1);
-    ends.push(0);
-    for (row, key) in keys.values().iter().enumerate() {
-        if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
-            let key = usize::try_from(*key).unwrap_or(usize::MAX);
-            let text = texts.get(key).ok_or_else(|| wrong("has keys of no value"))?;
-            match padded.get(key) {
-                Some(padded) => {
-                    let end = bytes.len() + text.len();
-                    bytes.extend_from_slice(padded);
-                    bytes.truncate(end);
+    for (key, span) in keys.values().iter().zip(ends.windows(2)) {
+        let &[start, end] = span else { continue };
+        let (start, end, key) = (start as usize, end as usize, *key as usize);
+        if start == end {
+            continue;
+        }
+        match (padded.get(key), room.get_mut(start..start + SHORT_BYTES)) {
+            // What is copied too much the next one covers.
+            (Some(text), Some(place)) => place.copy_from_slice(text),
+            _ => {
+                let text = texts.get(key).map_or(&[][..], |text| text.as_bytes());
+                if let Some(place) = room.get_mut(start..end) {
+                    place.copy_from_slice(text);
                 }
-                None => bytes.extend_from_slice(text.as_bytes()),
             }
         }
-        ends.push(i32::try_from(bytes.len()).map_err(|_| wrong("has too much text"))?);
     }
-    let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
-    let texts = StringArray::try_new(offsets, bytes.into(), nulls.cloned())?;
-    Ok(Arc::new(texts))
+    bytes.truncate(length);
+    bytes.into_buffer()
 }
 
 fn padded(text: &str) -> [u8; SHORT_BYTES] {

@@ -31,6 +31,7 @@ mod series;
 mod sink;
 mod stored_block;
 mod tail;
+mod value_buffer;
 mod verify;
 mod word_filter;
 mod writer;

@@ -325,7 +325,8 @@ impl RunReader {
                     RowOrder::ByKey => DecodedAs::viewed(text_views),
                     RowOrder::Any(_) => DecodedAs::coded(text_views, &codes),
                 };
-                read(columns, decoded_as.for_once(opened.content.goes_by(block, wanted)))?
+                let decoded_as = decoded_as.for_once(opened.content.goes_by(block, wanted));
+                read(columns, decoded_as.in_arena(wanted.arena.as_ref()))?
             }
             Some(evolution) => evolution
                 .read(zone.rows as usize, columns, |columns| read(columns, DecodedAs::PLAIN))?,

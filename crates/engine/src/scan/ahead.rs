@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use timestrata_format::KeyRange;
+use timestrata_io::Arena;
 use timestrata_io::sync::{Condvar, Mutex};
 
 use super::merge::Batches;
@@ -143,9 +144,10 @@ impl Drop for Ahead {
 impl SharedScan {
     /// What each thread does.
     fn read_pieces(&self) {
+        let arena = Arena::default();
         while let Some(index) = self.take_piece() {
             let mut promise = Promise { work: self, index, outcome: None };
-            promise.outcome = Some(self.read_piece(index));
+            promise.outcome = Some(self.read_piece(index, &arena));
         }
     }
 
@@ -166,11 +168,12 @@ impl SharedScan {
         }
     }
 
-    fn read_piece(&self, index: usize) -> Result<Vec<RecordBatch>> {
+    fn read_piece(&self, index: usize, arena: &Arena) -> Result<Vec<RecordBatch>> {
         let Some(range) = self.pieces.get(index) else { return Ok(Vec::new()) };
         let mut batches = Vec::new();
         let spec = ScanSpec { range: *range, ..self.spec.clone() };
-        for batch in self.view.scan_part(&spec, self.query.as_ref(), Some(self.scan_rows))? {
+        let (query, rows) = (self.query.as_ref(), Some(self.scan_rows));
+        for batch in self.view.scan_part(&spec, query, rows, arena)? {
             batches.push(batch?);
             if self.state.lock().is_over {
                 break;

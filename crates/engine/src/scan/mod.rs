@@ -179,6 +179,9 @@ pub(crate) enum RowOrder {
 /// Record batches in key order; rows with equal keys in commit order. After an error comes
 /// nothing.
 ///
+/// Batches of a scan that is larger than the cache share memory, in pieces of 2 MiB: whoever keeps a few of many for long keeps
+/// what lies beside them too, and copies them if that is too much.
+///
 /// ```
 /// # use std::sync::Arc;
 /// # use arrow_schema::{DataType, Field, Schema};

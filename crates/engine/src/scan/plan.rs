@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use timestrata_format::KeyRange;
+use timestrata_io::Arena;
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
 use super::{PartsOfBlock, RowOrder, ScanSpec, Share, Source, views};
@@ -76,6 +77,12 @@ impl ScanPlan {
     /// The same for a scan of so many rows.
     pub(super) fn of_rows(mut self, rows: u64) -> Self {
         self.read.scan_rows = rows;
+        self
+    }
+
+    /// The same with room in an arena for what is read for this scan alone.
+    pub(super) fn in_arena(mut self, arena: Arena) -> Self {
+        self.read.arena = Some(arena);
         self
     }
 

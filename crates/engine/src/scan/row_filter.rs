@@ -21,6 +21,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::filter::{FilterBuilder, FilterPredicate, prep_null_mask_filter};
+use timestrata_io::Arena;
 
 use super::plan::unfit;
 use super::{NumberRange, RowOrder, Source, views};
@@ -179,6 +180,8 @@ pub(crate) struct ViewedColumns {
     pub(crate) by_dictionary: Vec<bool>,
     /// How many rows the scan reads that they are read for; 0: that isn't known, or few.
     pub(crate) scan_rows: u64,
+    /// Where there is room for what is read for that scan alone.
+    pub(crate) arena: Option<Arena>,
 }
 
 impl ViewedColumns {
@@ -186,12 +189,12 @@ impl ViewedColumns {
         let views: Vec<bool> =
             columns.iter().map(|column| stream.has_text_views(*column)).collect();
         let views = if text_views && views.contains(&true) { views } else { Vec::new() };
-        Self { columns, views, by_dictionary: Vec::new(), scan_rows: 0 }
+        Self { columns, views, ..Self::plain(Vec::new()) }
     }
 
     /// All as they are stored.
     pub(crate) fn plain(columns: Vec<usize>) -> Self {
-        Self { columns, views: Vec::new(), by_dictionary: Vec::new(), scan_rows: 0 }
+        Self { columns, views: Vec::new(), by_dictionary: Vec::new(), scan_rows: 0, arena: None }
     }
 
     /// Takes dictionaries in these columns too, as far as they are viewed.

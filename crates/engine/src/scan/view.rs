@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use timestrata_format::{KeyRange, Zone};
+use timestrata_io::Arena;
 
 use super::ahead::Ahead;
 use super::cursor::Cursor;
@@ -39,15 +40,16 @@ impl StreamView {
         spec: &ScanSpec,
         query: Option<&RunningQuery>,
     ) -> Result<Scan> {
-        self.scan_part(spec, query, None)
+        self.scan_part(spec, query, None, &Arena::default())
     }
 
-    /// The same of a part of a scan that reads so many rows.
+    /// The same of a part of a scan that reads so many rows, with room in an arena.
     pub(super) fn scan_part(
         self: &Arc<Self>,
         spec: &ScanSpec,
         query: Option<&RunningQuery>,
         scan_rows: Option<u64>,
+        arena: &Arena,
     ) -> Result<Scan> {
         let mut seen = self.seen(&spec.range)?;
         if spec.any_order.is_some() && (self.stream.is_latest() || spec.reverse) {
@@ -67,7 +69,7 @@ impl StreamView {
         let met = || met().saturating_sub(spec.without.rows());
         let scan_rows = scan_rows.unwrap_or_else(met);
         let plan = ScanPlan::new(&self.stream, spec, meeting(&seen), query)?;
-        let plan = Arc::new(plan.of_rows(scan_rows));
+        let plan = Arc::new(plan.of_rows(scan_rows).in_arena(arena.clone()));
         let schema = Arc::clone(&plan.schema);
         let left_out = plan.left_out.clone();
         if left_out.is_some() {

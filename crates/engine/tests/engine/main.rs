@@ -21,6 +21,7 @@ mod golden_stores;
 mod group_appends;
 mod hurried_appends;
 mod keeping;
+mod large_scans;
 mod long_blocks;
 mod lost_files;
 mod many_streams;

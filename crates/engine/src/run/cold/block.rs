@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, new_empty_array};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::filter::filter_record_batch;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelector};
+use timestrata_io::Arena;
 
 use super::decode::{ChosenRows, DecodeFailure};
 use super::flat::FlatColumn;
@@ -28,6 +29,8 @@ pub(super) struct BlockReader {
     /// Of the rows that are read those that are given; `None`: all.
     mask: Option<BooleanArray>,
     rows_a_part: usize,
+    /// Where there is room for flat columns.
+    arena: Option<Arena>,
     /// Rows that have been read, and how many there are.
     read: usize,
     rows: usize,
@@ -48,7 +51,16 @@ impl BlockReader {
             _ => rows_a_part,
         };
         let selectors = selection.map(|selection| Vec::from(selection).into());
-        Self { flat, others, selectors, mask, rows_a_part, read: 0, rows }
+        Self { flat, others, selectors, mask, rows_a_part, arena: None, read: 0, rows }
+    }
+
+    /// The same, with flat columns in memory of an arena.
+    pub(super) fn in_arena(self, arena: Option<&Arena>) -> Self {
+        Self { arena: arena.cloned(), ..self }
+    }
+
+    pub(super) fn arena(&self) -> Option<&Arena> {
+        self.arena.as_ref()
     }
 
     /// The next rows; `None` once all have been read.
@@ -93,7 +105,8 @@ impl BlockReader {
             _ => None,
         };
         let given = places.as_ref().map_or(rows, Vec::len);
-        self.flat.iter_mut().for_each(|(_, column)| column.reserve(given));
+        let arena = self.arena.as_ref();
+        self.flat.iter_mut().for_each(|(_, column)| column.reserve(given, arena));
         let (mut first, mut rest) = (0, places.as_deref());
         for (skipped, read) in self.steps(rows) {
             let end = first + u32::try_from(read)?;

@@ -16,6 +16,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::page_index::offset_index::PageLocation;
 use parquet::schema::types::SchemaDescriptor;
+use timestrata_io::Arena;
 use timestrata_io::sync::Mutex;
 
 use super::super::cache::KeptRows;
@@ -42,6 +43,8 @@ pub(in crate::run) struct DecodedAs<'a> {
     keeps_decimals: bool,
     /// For once: the cache doesn't keep it.
     is_for_once: bool,
+    /// Where there is room for it, if not in the allocator's memory.
+    arena: Option<&'a Arena>,
     /// The cache keeps no dictionary either that it shares with other blocks.
     is_checked: bool,
 }
@@ -53,6 +56,7 @@ impl<'a> DecodedAs<'a> {
         codes: &[],
         keeps_decimals: false,
         is_for_once: false,
+        arena: None,
         is_checked: false,
     };
     /// The same for a check, which leaves the cache to readers.
@@ -73,6 +77,16 @@ impl<'a> DecodedAs<'a> {
     /// The same, which the cache doesn't keep.
     pub(in crate::run) fn for_once(self, is_for_once: bool) -> Self {
         Self { is_for_once, ..self }
+    }
+
+    /// The same in memory of an arena, as far as it is for once: what the cache keeps would hold all that lies beside it.
+    pub(in crate::run) fn in_arena(self, arena: Option<&'a Arena>) -> Self {
+        Self { arena: arena.filter(|_| self.is_for_once), ..self }
+    }
+
+    /// The same in the allocator's memory.
+    pub(super) fn outside_arena(self) -> Self {
+        Self { arena: None, ..self }
     }
 
     pub(super) fn is_for_once(self) -> bool {
@@ -314,7 +328,9 @@ impl ColdFile {
             let (of_file, columns) = ((reading, &read), (place.group, columns));
             let keeps_decimals = wanted.keeps_decimals;
             let begun = self.block_reader(of_file, columns, keeps_decimals, chosen, part_rows);
-            begun.map_err(|error| undecodable(path, start, error))
+            let in_arena =
+                |(reader, schema): (BlockReader, _)| (reader.in_arena(wanted.arena), schema);
+            begun.map(in_arena).map_err(|error| undecodable(path, start, error))
         };
         let (reader, schema) = guarded(path, begin)?;
         let is_viewed = columns.iter().map(|column| wanted.text_views && self.is_viewed(*column));
@@ -491,7 +507,9 @@ impl Decoding {
                 (DataType::Dictionary(_, _), Some(dictionary)) if is(&self.is_viewed) => {
                     dictionary::viewed(&found, dictionary)?
                 }
-                (DataType::Dictionary(_, _), _) => dictionary::expanded(&found)?,
+                (DataType::Dictionary(_, _), _) => {
+                    dictionary::expanded(&found, self.reader.arena())?
+                }
                 (DataType::Decimal64(_, _), _) if is(&self.is_float) => decimals::as_floats(found),
                 _ => found,
             };

@@ -316,10 +316,13 @@ impl ColdFile {
         wanted: DecodedAs<'_>,
     ) -> Result<Vec<ArrayRef>> {
         let rows = 0..zone.rows as usize;
-        let stored = self.read_piece((block, zone), columns, wanted, &rows)?;
         match self.places(block, zone)? {
-            Some(places) => self.in_order(&stored, &places),
-            None => Ok(stored),
+            Some(places) => {
+                let wanted = wanted.outside_arena();
+                let stored = self.read_piece((block, zone), columns, wanted, &rows)?;
+                self.in_order(&stored, &places)
+            }
+            None => self.read_piece((block, zone), columns, wanted, &rows),
         }
     }
 

@@ -21,7 +21,8 @@ proptest! {
         let column = DictionaryArray::try_new(Int32Array::from_iter(keys), texts).unwrap();
         let column: ArrayRef = Arc::new(column);
         let expected = cast(&column, &DataType::Utf8).unwrap();
-        prop_assert_eq!(&expanded(&column).unwrap(), &expected);
+        prop_assert_eq!(&expanded(&column, None).unwrap(), &expected);
+        prop_assert_eq!(&expanded(&column, Some(&Arena::default())).unwrap(), &expected);
         let mut last = None;
         let views = viewed(&column, &mut last).unwrap();
         prop_assert_eq!(&cast(&views, &DataType::Utf8).unwrap(), &expected);

@@ -48,6 +48,7 @@ fn parts_of_a_block_are_together_all_of_its_rows() {
                     views,
                     by_dictionary: Vec::new(),
                     scan_rows: 0,
+                    arena: None,
                 };
                 let reader = reader(&place, &meta, 0);
                 for block in 0..reader.blocks().unwrap().len() {
@@ -191,11 +192,13 @@ fn codes_are_kept_as_codes_where_these_are_wanted() {
             views: vec![true, false],
             by_dictionary: Vec::new(),
             scan_rows: 0,
+            arena: None,
         };
         wanted.take_dictionaries(&[2]);
         let plain = ViewedColumns {
             by_dictionary: Vec::new(),
             scan_rows: 0,
+            arena: None,
             columns: wanted.columns.clone(),
             views: wanted.views.clone(),
         };

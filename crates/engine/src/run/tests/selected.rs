@@ -65,6 +65,7 @@ fn whole(
                 views,
                 by_dictionary: Vec::new(),
                 scan_rows: 0,
+                arena: None,
             };
             reader.read_viewed(block, &wanted, None, RowOrder::ByKey).unwrap()
         }

@@ -20,7 +20,9 @@ use arrow_schema::DataType;
 use bytes::Bytes;
 use parquet::basic::Encoding;
 use parquet::errors::{ParquetError, Result};
+use timestrata_io::Arena;
 
+use super::super::super::value_buffer::ValueBuffer;
 use super::damaged;
 use super::deltas::Deltas;
 use super::values::Values;
@@ -29,8 +31,8 @@ use super::values::Values;
 #[derive(Default)]
 pub(super) struct ChainedTexts {
     /// Of the values of the page: how much of the one before each keeps, and how much follows.
-    kept: Vec<i32>,
-    lengths: Vec<i32>,
+    kept: ValueBuffer<i32>,
+    lengths: ValueBuffer<i32>,
     /// The next of them.
     next: usize,
     /// What follows, from here on.
@@ -104,8 +106,8 @@ impl Values for ChainedTexts {
         if encoding != Encoding::DELTA_BYTE_ARRAY {
             return Err(damaged("a page of texts", format!("is encoded as {encoding}")));
         }
-        let numbers = |bytes: Bytes, numbers: &mut Vec<i32>| -> Result<Bytes> {
-            numbers.clear();
+        let numbers = |bytes: Bytes, numbers: &mut ValueBuffer<i32>| -> Result<Bytes> {
+            numbers.truncate(0);
             let mut deltas = Deltas::new(bytes.clone(), values)?;
             deltas.read(values, numbers)?;
             Ok(bytes.slice(deltas.end()..))
@@ -118,7 +120,7 @@ impl Values for ChainedTexts {
         Ok(())
     }
 
-    fn reserve(&mut self, values: usize) {
+    fn reserve(&mut self, values: usize, _: Option<&Arena>) {
         self.keys.reserve(values);
     }
 

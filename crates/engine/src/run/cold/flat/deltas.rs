@@ -10,6 +10,7 @@
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 
+use super::super::super::value_buffer::ValueBuffer;
 use super::unpack::{unpack, wide_value};
 use super::{Word, damaged, varint};
 
@@ -32,7 +33,7 @@ pub(super) struct Deltas {
     widths: std::ops::Range<usize>,
     steps: Vec<u32>,
     /// Of a miniblock that was read in part, and how many of them have been read.
-    decoded: Vec<i64>,
+    decoded: ValueBuffer<i64>,
     read: usize,
 }
 
@@ -73,7 +74,11 @@ impl Deltas {
     }
 
     /// Appends the next `count` values.
-    pub(super) fn read<W: Word>(&mut self, mut count: usize, out: &mut Vec<W>) -> Result<()> {
+    pub(super) fn read<W: Word>(
+        &mut self,
+        mut count: usize,
+        out: &mut ValueBuffer<W>,
+    ) -> Result<()> {
         while count > 0 {
             let rest = self.decoded.get(self.read..).unwrap_or_default();
             let values = rest.get(..count).unwrap_or(rest);
@@ -108,23 +113,21 @@ impl Deltas {
     /// Decodes the next miniblock, of which not all is read yet.
     fn decode_next(&mut self) -> Result<()> {
         let mut decoded = std::mem::take(&mut self.decoded);
-        decoded.clear();
+        decoded.truncate(0);
         let result = self.next_miniblock(&mut decoded);
         (self.decoded, self.read) = (decoded, 0);
         result.map(drop)
     }
 
     /// Appends the values of the next miniblock, one at least, and tells how many.
-    fn next_miniblock<W: Word>(&mut self, out: &mut Vec<W>) -> Result<usize> {
+    fn next_miniblock<W: Word>(&mut self, out: &mut ValueBuffer<W>) -> Result<usize> {
         if self.left > 0 && std::mem::take(&mut self.is_first) {
             out.push(W::of_bits(self.last));
             self.left -= 1;
             return Ok(1);
         }
         let (width, count) = self.begin_miniblock()?;
-        let first = out.len();
-        out.resize(first + count, W::default());
-        let values = out.get_mut(first..).unwrap_or_default();
+        let values = out.grow(count);
         let (mut last, least) = (self.last, self.least_step);
         // Only one of the two additions waits for the value before.
         let after = |last: u64, step: u64| last.wrapping_add(least.wrapping_add(step));
@@ -191,7 +194,6 @@ impl Deltas {
 
     /// Unpacks steps of 32 bits at most.
     fn unpack(&mut self, width: usize, count: usize) -> Result<()> {
-        self.steps.clear();
         let packed = self.bytes.get(self.at..).unwrap_or_default();
         unpack(packed, width, count, &mut self.steps).then_some(()).ok_or_else(ends_early)
     }

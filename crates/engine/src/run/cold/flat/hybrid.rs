@@ -99,8 +99,6 @@ impl Hybrid {
         let header = varint(&self.bytes, &mut self.at).ok_or_else(ends_early)?;
         let count = usize::try_from(header >> 1)?;
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        self.each.clear();
-        self.read = 0;
         let (count, bytes) = if header & 1 == 0 {
             let bytes = self.width.div_ceil(8);
             let mut value = [0; 4];
@@ -117,7 +115,12 @@ impl Hybrid {
                     skipped = wanted;
                     rest.len() >= wanted.saturating_mul(self.width).div_ceil(8)
                 }
-                false => unpack(rest, self.width, wanted, &mut self.each),
+                // Over those of the run before, which have all been read.
+                false => {
+                    let is_whole = unpack(rest, self.width, wanted, &mut self.each);
+                    self.read = if is_whole { 0 } else { self.each.len() };
+                    is_whole
+                }
             };
             if !is_whole {
                 return Err(ends_early());

@@ -25,7 +25,9 @@ use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
+use timestrata_io::Arena;
 
+use super::super::value_buffer::Plain;
 use super::super::{decimals, dictionary};
 use super::columns::ColumnPages;
 use chained::ChainedTexts;
@@ -33,7 +35,7 @@ use hybrid::{Hybrid, Piece};
 use values::{Numbers, Texts, Values};
 
 /// The bits of a number.
-trait Word: Copy + Default + Send + arrow_buffer::ArrowNativeType {
+trait Word: Plain + Send + arrow_buffer::ArrowNativeType {
     /// The lowest bits.
     fn of_bits(bits: u64) -> Self;
 
@@ -212,9 +214,9 @@ impl FlatColumn {
         Ok(())
     }
 
-    /// Makes room for so many values that will be read.
-    pub(super) fn reserve(&mut self, rows: usize) {
-        self.values.reserve(rows);
+    /// Makes room for so many values that will be read, in an arena where one is given that has it.
+    pub(super) fn reserve(&mut self, rows: usize, arena: Option<&Arena>) {
+        self.values.reserve(rows, arena);
     }
 
     /// What its values are read as.

@@ -10,6 +10,7 @@
 use bytes::Bytes;
 use parquet::errors::Result;
 
+use super::super::super::value_buffer::ValueBuffer;
 use super::{Word, damaged};
 
 /// So many stay in the processor's nearest cache while their bytes are put together.
@@ -41,7 +42,7 @@ impl Split {
     }
 
     /// Appends the next `count` numbers.
-    pub(super) fn read<W: Word>(&mut self, count: usize, out: &mut Vec<W>) -> Result<()> {
+    pub(super) fn read<W: Word>(&mut self, count: usize, out: &mut ValueBuffer<W>) -> Result<()> {
         let mut first = self.at;
         self.skip(count)?;
         while first < self.at {

@@ -106,6 +106,7 @@ fn assert_read(
     let selected = by_index.then(|| selectors.collect::<Vec<_>>().into());
     let flat = column_as(bytes, data_type, selected.as_ref(), float_digits);
     let mut flat = flat.expect("a flat column");
+    let arena = Arena::default();
     let (mut at, mut expected, mut parts) = (0, Vec::new(), Vec::new());
     for (skipped, read, one_in) in steps.iter().copied() {
         let (skipped, read) = (skipped.min(column.len() - at), read);
@@ -115,7 +116,7 @@ fn assert_read(
         });
         let places: Vec<u32> = places.collect();
         flat.skip(skipped);
-        flat.reserve(places.len());
+        flat.reserve(places.len(), Some(&arena).filter(|_| read % 2 == 0));
         let first = u32::try_from(at).unwrap();
         let moved: Vec<u32> = places.iter().map(|place| place + first).collect();
         flat.read(read, first, one_in.map(|_| moved.as_slice())).unwrap();

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray, make_array};
-use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use parquet::basic::Encoding;
 use parquet::errors::{ParquetError, Result};
+use timestrata_io::Arena;
 
 use super::super::super::dictionary::plain_texts;
+use super::super::super::value_buffer::ValueBuffer;
 use super::deltas::Deltas;
 use super::hybrid::{Hybrid, Piece};
 use super::split::Split;
@@ -26,8 +27,8 @@ pub(super) trait Values: Send {
     /// A page of so many values.
     fn page(&mut self, bytes: Bytes, encoding: Encoding, values: usize) -> Result<()>;
 
-    /// Makes room for so many values that will be read.
-    fn reserve(&mut self, values: usize);
+    /// Makes room for so many values that will be read, in an arena where one is given that has it.
+    fn reserve(&mut self, values: usize, arena: Option<&Arena>);
 
     /// Passes over the next values of the page.
     fn skip(&mut self, values: usize) -> Result<()>;
@@ -119,7 +120,8 @@ impl Values for Texts {
         Ok(())
     }
 
-    fn reserve(&mut self, values: usize) {
+    /// The keys are shorter than their texts, and texts are made of most of them.
+    fn reserve(&mut self, values: usize, _: Option<&Arena>) {
         self.keys.reserve(values);
     }
 
@@ -190,9 +192,9 @@ pub(super) struct Numbers<W> {
     /// So many codes were looked up without it.
     looked_up: usize,
     stored: Stored,
-    values: Vec<W>,
+    values: ValueBuffer<W>,
     /// What some are picked of.
-    all: Vec<W>,
+    all: ValueBuffer<W>,
 }
 
 impl<W: Word> Numbers<W> {
@@ -204,8 +206,8 @@ impl<W: Word> Numbers<W> {
             known: None,
             looked_up: 0,
             stored: Stored::Plain(Bytes::new()),
-            values: Vec::new(),
-            all: Vec::new(),
+            values: ValueBuffer::default(),
+            all: ValueBuffer::default(),
         }
     }
 }
@@ -283,8 +285,8 @@ impl<W: Word> Values for Numbers<W> {
         Ok(())
     }
 
-    fn reserve(&mut self, values: usize) {
-        self.values.reserve(values);
+    fn reserve(&mut self, values: usize, arena: Option<&Arena>) {
+        self.values.reserve(values, arena);
     }
 
     fn skip(&mut self, values: usize) -> Result<()> {
@@ -310,7 +312,7 @@ impl<W: Word> Values for Numbers<W> {
                             Piece::Each(codes) => known.look_up(codes, into),
                             Piece::Repeated(code, count) => known
                                 .get(code)
-                                .map(|number| into.resize(into.len() + count, number))
+                                .map(|number| into.push_times(number, count))
                                 .is_some(),
                         };
                         if are_known { Ok(()) } else { Err(no_such_code()) }
@@ -325,7 +327,7 @@ impl<W: Word> Values for Numbers<W> {
                             }
                         }
                         Piece::Repeated(code, count) => {
-                            into.resize(into.len() + count, stored_number(stored, code)?);
+                            into.push_times(stored_number(stored, code)?, count);
                         }
                     }
                     Ok(())
@@ -352,7 +354,7 @@ impl<W: Word> Values for Numbers<W> {
                     Some(known) => known.get(code).ok_or_else(no_such_code)?,
                     None => stored_number(stored, code)?,
                 };
-                into.resize(into.len() + count, number);
+                into.push_times(number, count);
                 Ok(())
             })?;
             if self.known.is_none() {
@@ -380,7 +382,7 @@ impl<W: Word> Values for Numbers<W> {
             let number = place.checked_sub(first).and_then(|at| self.all.get(at as usize));
             self.values.push(*number.ok_or_else(no_such_place)?);
         }
-        self.all.clear();
+        self.all.truncate(0);
         Ok(())
     }
 
@@ -392,7 +394,7 @@ impl<W: Word> Values for Numbers<W> {
         let values = std::mem::take(&mut self.values);
         let data = ArrayData::builder(self.data_type.clone())
             .len(values.len())
-            .add_buffer(Buffer::from(ScalarBuffer::from(values)));
+            .add_buffer(values.into_buffer());
         Ok(make_array(data.build()?))
     }
 }
