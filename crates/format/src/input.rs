@@ -41,13 +41,19 @@ impl<'a> Input<'a> {
                 self.offset += length as u64;
                 Ok(taken)
             }
-            None => Err(DecodeError::new(
-                self.offset,
-                what,
-                format_args!("{length} bytes"),
-                format_args!("{} bytes before the end", self.rest.len()),
-            )),
+            None => Err(self.ends_before(length, what)),
         }
+    }
+
+    /// Apart from what reads records by the million.
+    #[cold]
+    fn ends_before(&self, length: usize, what: &'static str) -> DecodeError {
+        DecodeError::new(
+            self.offset,
+            what,
+            format_args!("{length} bytes"),
+            format_args!("{} bytes before the end", self.rest.len()),
+        )
     }
 
     /// The next `N` bytes.
@@ -59,7 +65,7 @@ impl<'a> Input<'a> {
                 self.offset += N as u64;
                 Ok(*taken)
             }
-            None => self.bytes(N, what).map(|_| [0; N]),
+            None => Err(self.ends_before(N, what)),
         }
     }
 

@@ -184,17 +184,19 @@ impl RecordHeader {
         if !Self::is_candidate(bytes) {
             return None;
         }
-        let ([crc, payload_bytes, payload_crc, [_, _, kind, padding], ..], _) =
-            bytes.as_chunks::<4>()
-        else {
+        let ([first, second, seq, synced_through], _) = bytes.as_chunks::<8>() else {
             return None;
         };
-        let mut seeded = *bytes;
-        seeded[..4].copy_from_slice(&seed.at(offset));
-        if crc32c(&seeded) != u32::from_le_bytes(*crc) {
+        let (first, second) = (u64::from_le_bytes(*first), u64::from_le_bytes(*second));
+        // Word by word, as the checksum reads them: what was stored in pieces is slow to load.
+        let seeded_first = first >> 32 << 32 | u64::from(u32::from_le_bytes(seed.at(offset)));
+        let mut seeded = [0; RECORD_HEADER_BYTES];
+        let words = [seeded_first.to_le_bytes(), second.to_le_bytes(), *seq, *synced_through];
+        seeded.as_chunks_mut().0.iter_mut().zip(words).for_each(|(place, word)| *place = word);
+        if crc32c(&seeded) != first as u32 {
             return None;
         }
-        let ([_, _, seq, synced_through], _) = bytes.as_chunks::<8>() else { return None };
+        let [.., kind, padding] = second.to_le_bytes();
         let kind = match kind {
             1 => RecordKind::Start,
             2 => RecordKind::Commit,
@@ -202,14 +204,14 @@ impl RecordHeader {
             4 => RecordKind::Synced,
             _ => return None,
         };
-        if *padding >= PAYLOAD_ALIGNMENT as u8 || padding % RECORD_ALIGNMENT as u8 != 0 {
+        if padding >= PAYLOAD_ALIGNMENT as u8 || padding % RECORD_ALIGNMENT as u8 != 0 {
             return None;
         }
         Some(Self {
             kind,
-            padding: *padding,
-            payload_bytes: u32::from_le_bytes(*payload_bytes),
-            payload_crc: u32::from_le_bytes(*payload_crc),
+            padding,
+            payload_bytes: (first >> 32) as u32,
+            payload_crc: second as u32,
             seq: SeqNo(u64::from_le_bytes(*seq)),
             synced_through: SeqNo(u64::from_le_bytes(*synced_through)),
         })

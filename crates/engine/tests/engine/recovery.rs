@@ -439,3 +439,42 @@ fn a_reading_thread_that_fails_or_dies_fails_the_opening_and_changes_nothing() {
     assert_eq!(read(&again, "events").len(), rows.len());
     drop(store);
 }
+
+/// Counts how often a file of the log is read from.
+#[derive(Debug, Default)]
+struct LogReads(std::sync::atomic::AtomicUsize);
+
+impl Watcher for LogReads {
+    fn before(&self, _: Step, _: &Path) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn before_read(&self, path: &Path, _: u64) -> std::io::Result<()> {
+        if path.extension().is_some_and(|extension| extension == "wal") {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn what_kills_have_left_unfilled_of_the_log_is_searched_once() {
+    const KILLS: usize = 20;
+    let settings = Settings { wal_segment_bytes: 16 << 20, ..manual() };
+    let mut machine = Machine::new();
+    let mut store = machine.open(settings.clone());
+    let stream = store.create_stream(keep("events")).unwrap();
+    for kill in 0..KILLS {
+        append(&store, stream, &[pair(kill as i64, "before a kill")]);
+        machine = machine.copy();
+        store = machine.open(settings.clone());
+    }
+    let reads = Arc::new(LogReads::default());
+    let disk = WatchedDisk::new(Arc::clone(&machine.io.disk), Arc::clone(&reads) as _);
+    let io = Io { disk: Arc::new(disk), ..machine.io.clone() };
+    let reader = Store::open_with(io, &machine.dir, Access::Read, settings).unwrap();
+    assert_eq!(read(&reader, "events").len(), KILLS);
+    // A few of each file; to go through the rest of each would be a dozen more.
+    let count = reads.0.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(count < 8 * KILLS, "{count} reads");
+}

@@ -125,7 +125,8 @@ impl<'a> Entries<'a> {
         Self { input: Input::new(payload), failed: false }
     }
 
-    #[inline]
+    // So that an entry is never moved: what was stored in pieces is slow to load as a whole.
+    #[inline(always)]
     fn read(&mut self) -> Result<EntryRef<'a>, DecodeError> {
         let input = &mut self.input;
         let offset = input.offset();
@@ -135,14 +136,7 @@ impl<'a> Entries<'a> {
             2 => EntryKind::Batch,
             3 => EntryKind::DeleteRange,
             4 => EntryKind::DeleteKeys,
-            other => {
-                return Err(DecodeError::new(
-                    offset,
-                    "entry kind",
-                    "1 to 4",
-                    format_args!("unknown kind {other}"),
-                ));
-            }
+            other => return Err(unknown_kind(offset, other)),
         };
         let schema_version = u16::from_le_bytes([low, high]);
         let body_bytes = input.u32("entry length")?;
@@ -158,7 +152,7 @@ impl<'a> Entries<'a> {
 impl<'a> Iterator for Entries<'a> {
     type Item = Result<EntryRef<'a>, DecodeError>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed || self.input.remaining() == 0 {
             return None;
@@ -167,4 +161,9 @@ impl<'a> Iterator for Entries<'a> {
         self.failed = entry.is_err();
         Some(entry)
     }
+}
+
+#[cold]
+fn unknown_kind(offset: u64, kind: u8) -> DecodeError {
+    DecodeError::new(offset, "entry kind", "1 to 4", format_args!("unknown kind {kind}"))
 }

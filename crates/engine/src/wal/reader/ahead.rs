@@ -31,25 +31,24 @@ const READY_MAX: usize = 8;
 /// Records of a window that are handed on at once.
 const RECORDS_MAX: usize = 4_096;
 
-/// Where a record is.
-#[derive(Debug, Clone)]
-struct Place {
-    seq: SeqNo,
-    payload: Range<usize>,
-    payload_offset: u64,
-}
+/// A commit, and where in the window its payload is.
+type Place = (SeqNo, Range<usize>);
 
 /// Some records of one window, in order.
 #[derive(Debug)]
 struct Records {
     window: Bytes,
+    /// Where in the file it begins.
+    window_offset: u64,
     path: PathBuf,
     places: Vec<Place>,
 }
 
 impl Records {
     fn of(record: &WalRecord<'_>) -> Self {
-        Self { window: record.memory.clone(), path: record.path.to_owned(), places: Vec::new() }
+        let window_offset = record.payload_offset - start_of(record) as u64;
+        let (window, path) = (record.memory.clone(), record.path.to_owned());
+        Self { window, window_offset, path, places: Vec::with_capacity(RECORDS_MAX) }
     }
 
     /// Whether a record is in the same window, and there is room for it.
@@ -59,22 +58,31 @@ impl Records {
     }
 
     fn push(&mut self, record: &WalRecord<'_>) {
-        let start = record.payload.as_ptr().addr() - record.memory.as_ptr().addr();
-        let payload = start..start + record.payload.len();
-        let (seq, payload_offset) = (record.seq, record.payload_offset);
-        self.places.push(Place { seq, payload, payload_offset });
+        let start = start_of(record);
+        self.places.push((record.seq, start..start + record.payload.len()));
+    }
+
+    /// Takes those behind the last as well, as far as they are in the same window and there is room.
+    fn push_those_behind(&mut self, reader: &mut WalReader) {
+        let room = RECORDS_MAX - self.places.len();
+        reader.pass_commits(room, |seq, payload| self.places.push((seq, payload)));
     }
 
     /// Each of them.
     fn iter(&self) -> impl Iterator<Item = WalRecord<'_>> {
-        self.places.iter().map(|place| WalRecord {
-            seq: place.seq,
-            payload: self.window.get(place.payload.clone()).unwrap_or_default(),
+        self.places.iter().map(|(seq, payload)| WalRecord {
+            seq: *seq,
+            payload: self.window.get(payload.clone()).unwrap_or_default(),
             path: &self.path,
-            payload_offset: place.payload_offset,
+            payload_offset: self.window_offset + payload.start as u64,
             memory: &self.window,
         })
     }
+}
+
+/// Where in its window a record's payload begins.
+fn start_of(record: &WalRecord<'_>) -> usize {
+    record.payload.as_ptr().addr() - record.memory.as_ptr().addr()
 }
 
 /// Memory of windows that can be read into again: new pages cost about as much as what is read into them.
@@ -238,6 +246,7 @@ fn read(reader: &mut WalReader, shared: &SharedQueue) {
                 }
                 if let Some(records) = &mut records {
                     records.push(&record);
+                    records.push_those_behind(reader);
                 }
                 continue;
             }

@@ -1,5 +1,8 @@
 //! Going from record to record.
 
+use std::ops::Range;
+
+use timestrata_format::SeqNo;
 use timestrata_format::wal::{RecordHeader, RecordKind};
 
 use super::{
@@ -40,6 +43,29 @@ impl WalReader {
         }
         let message = "a start record that is not the first, or a first that is none";
         Err(Error::corruption(&cursor.path, self.offset, message))
+    }
+
+    /// Goes past commits that lie whole and right in the window that the last record is in, one behind the other, `most` at most:
+    /// what nearly all of a log is. Gives where in the window each of their payloads is. Whatever stands behind them [`WalReader::next_record`] has a word for.
+    pub(super) fn pass_commits(&mut self, most: usize, mut each: impl FnMut(SeqNo, Range<usize>)) {
+        let (Some(cursor), Some((mut last, id))) = (&self.cursor, self.last) else { return };
+        if id != cursor.id || self.finished {
+            return;
+        }
+        let through = self.through.unwrap_or(SeqNo(u64::MAX));
+        for _ in 0..most {
+            let Some((header, payload)) = cursor.in_window(self.offset) else { break };
+            let follows = header.seq > last && header.seq <= through;
+            if header.kind != RecordKind::Commit || !follows {
+                break;
+            }
+            last = header.seq;
+            each(last, payload);
+            self.synced = self.synced.max(header.synced_through);
+            self.offset += header.record_bytes();
+            self.bytes_read += header.record_bytes();
+        }
+        self.last = Some((last, id));
     }
 
     /// Takes a commit's record and goes behind it.

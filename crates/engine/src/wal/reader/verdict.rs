@@ -26,6 +26,10 @@ impl WalReader {
             self.finished = true;
             return Ok(());
         };
+        if let Some(next) = self.next_that_goes_on(here)? {
+            self.enter(next);
+            return Ok(());
+        }
         if let Some(place) = self.proof_here()? {
             return self.prove(here, place);
         }
@@ -43,6 +47,20 @@ impl WalReader {
         self.torn = self.torn_place()?;
         self.finished = true;
         Ok(())
+    }
+
+    /// The segment after this one, where it says that the log goes on in it behind the last record: whoever began it has looked
+    /// for proof of more, which goes through all of the rest of a segment that a crash left unfilled.
+    fn next_that_goes_on(&self, here: WalId) -> Result<Option<SegmentCursor>> {
+        let next = here.next();
+        let Some(last) = self.last_seq().filter(|_| self.segments.contains(&next)) else {
+            return Ok(None);
+        };
+        let mut cursor = self.open_segment(next)?;
+        let start = cursor.record(START_OFFSET)?;
+        let goes_on =
+            start.is_some_and(|start| start.kind == RecordKind::Start && start.seq == last);
+        Ok(goes_on.then_some(cursor))
     }
 
     /// Where bytes begin that are cut: behind the last whole record, or in a later segment
