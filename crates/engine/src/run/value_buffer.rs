@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use arrow_buffer::Buffer;
+use arrow_buffer::{ArrowNativeType, Buffer};
 use bytemuck::{AnyBitPattern, NoUninit};
 use timestrata_io::{Arena, ArenaBytes, Bytes};
 
@@ -100,7 +100,7 @@ impl<T: Plain> ValueBuffer<T> {
     /// The values, as Arrow has them.
     pub(super) fn into_buffer(self) -> Buffer
     where
-        T: arrow_buffer::ArrowNativeType,
+        T: ArrowNativeType,
     {
         match self.in_arena {
             None => Buffer::from_vec(self.values),

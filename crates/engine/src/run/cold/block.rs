@@ -59,10 +59,6 @@ impl BlockReader {
         Self { arena: arena.cloned(), ..self }
     }
 
-    pub(super) fn arena(&self) -> Option<&Arena> {
-        self.arena.as_ref()
-    }
-
     /// The next rows; `None` once all have been read.
     pub(super) fn next(&mut self) -> Result<Option<Part>, DecodeFailure> {
         let others = match &mut self.others {

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{
-    Array, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, new_empty_array,
+    Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, make_array,
+    new_empty_array,
 };
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_buffer::{ArrowNativeType, Buffer};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
@@ -23,6 +26,7 @@ use super::super::cache::KeptRows;
 use super::super::checked::guarded;
 use super::super::dictionary::ViewedDictionary;
 use super::super::parts::PART_ROWS;
+use super::super::value_buffer::{Plain, ValueBuffer};
 use super::super::{decimals, dictionary};
 use super::ColdFile;
 use super::block::{BlockReader, Part};
@@ -245,8 +249,11 @@ impl ColdFile {
         order: Option<&UInt32Array>,
     ) -> Result<RecordBatch> {
         let rows_a_part = if matches!(chosen, ChosenRows::Masked(..)) { PART_ROWS } else { rows };
-        let mut decoding = self.decoding((block, rows), rows_a_part, columns, wanted, chosen)?;
+        // What is put in order is copied into the arena, and not what it is copied from.
+        let as_stored = if order.is_some() { wanted.outside_arena() } else { wanted };
+        let mut decoding = self.decoding((block, rows), rows_a_part, columns, as_stored, chosen)?;
         decoding.order = order.cloned();
+        decoding.arena = wanted.arena.cloned();
         let (path, start) = (decoding.path.clone(), decoding.start);
         let mut parts = decoding.by_ref().collect::<Result<Vec<_>>>()?;
         let bad = |message: String| Error::corruption(&path, start, message);
@@ -345,6 +352,7 @@ impl ColdFile {
             is_float: is_float.collect(),
             dictionaries: vec![None; columns.len()],
             order: None,
+            arena: wanted.arena.cloned(),
             rows,
             rows_left: Some(rows),
             path: path.to_owned(),
@@ -459,6 +467,8 @@ pub(in crate::run) struct Decoding {
     is_float: Vec<bool>,
     /// The order that rows are given in, if it is another one: of all that are given.
     order: Option<UInt32Array>,
+    /// Where there is room for what is made of decoded columns.
+    arena: Option<Arena>,
     /// The views of each column's last dictionary.
     dictionaries: Vec<Option<ViewedDictionary>>,
     rows: usize,
@@ -485,7 +495,7 @@ impl Decoding {
         // Before texts are made of codes, which are shorter.
         if let Some(order) = self.order.take_if(|order| order.len() == given) {
             for column in &mut columns {
-                *column = take(column, &order, None)?;
+                *column = in_order(column, &order, self.arena.as_ref())?;
             }
         }
         let options = RecordBatchOptions::new().with_row_count(Some(given));
@@ -508,7 +518,7 @@ impl Decoding {
                     dictionary::viewed(&found, dictionary)?
                 }
                 (DataType::Dictionary(_, _), _) => {
-                    dictionary::expanded(&found, self.reader.arena())?
+                    dictionary::expanded(&found, self.arena.as_ref())?
                 }
                 (DataType::Decimal64(_, _), _) if is(&self.is_float) => decimals::as_floats(found),
                 _ => found,
@@ -520,6 +530,46 @@ impl Decoding {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
     }
+}
+
+/// A column in another order, in an arena where one is given and values have a width.
+fn in_order(
+    column: &ArrayRef,
+    order: &UInt32Array,
+    arena: Option<&Arena>,
+) -> std::result::Result<ArrayRef, ArrowError> {
+    let width = column.data_type().primitive_width();
+    if arena.is_none() || column.null_count() > 0 || order.null_count() > 0 {
+        return take(column, order, None);
+    }
+    let data = column.to_data();
+    let taken = match width {
+        Some(4) => gathered::<i32>(&data, order, arena),
+        Some(8) => gathered::<i64>(&data, order, arena),
+        _ => None,
+    };
+    let Some(taken) = taken else { return take(column, order, None) };
+    let taken = ArrayData::builder(column.data_type().clone()).len(order.len()).add_buffer(taken);
+    Ok(make_array(taken.build()?))
+}
+
+/// The values at some places, of a width; `None` where one has none.
+fn gathered<T: Plain + ArrowNativeType>(
+    data: &ArrayData,
+    places: &UInt32Array,
+    arena: Option<&Arena>,
+) -> Option<Buffer> {
+    let values: &[T] = bytemuck::try_cast_slice(data.buffers().first()?).ok()?;
+    let values = values.get(data.offset()..)?.get(..data.len())?;
+    let is_there = |place: &u32| (*place as usize) < values.len();
+    if !places.values().iter().all(is_there) {
+        return None;
+    }
+    let mut taken = ValueBuffer::default();
+    taken.reserve(places.len(), arena);
+    let value = |place: &u32| values.get(*place as usize).copied().unwrap_or_default();
+    taken.extend(places.values().iter().map(value));
+    Some(taken.into_buffer())
 }
 
 impl Iterator for Decoding {

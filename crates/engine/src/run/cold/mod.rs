@@ -317,13 +317,36 @@ impl ColdFile {
     ) -> Result<Vec<ArrayRef>> {
         let rows = 0..zone.rows as usize;
         match self.places(block, zone)? {
+            Some(places) if wanted.is_for_once() => {
+                self.read_once_in_order((block, zone), columns, wanted, &places)
+            }
             Some(places) => {
-                let wanted = wanted.outside_arena();
                 let stored = self.read_piece((block, zone), columns, wanted, &rows)?;
                 self.in_order(&stored, &places)
             }
             None => self.read_piece((block, zone), columns, wanted, &rows),
         }
+    }
+
+    /// The same of what the cache doesn't keep: it is put in order while it is decoded, texts as codes of them.
+    fn read_once_in_order(
+        &self,
+        (block, zone): (usize, &Zone),
+        columns: &[usize],
+        wanted: DecodedAs<'_>,
+        places: &UInt32Array,
+    ) -> Result<Vec<ArrayRef>> {
+        let all = zone.rows as usize;
+        let (mut found, missing) = self.cached((block, all), &(0..all), columns, wanted);
+        for column in found.iter_mut().flatten() {
+            *column = self.in_order_of(column, places)?;
+        }
+        if missing.is_empty() {
+            return self.joined(block, columns, found, &missing, &[]);
+        }
+        let (of_block, order) = ((block, all), Some(places));
+        let decoded = self.decode_rows(of_block, &missing, wanted, ChosenRows::All, order)?;
+        self.joined(block, columns, found, &missing, decoded.columns())
     }
 
     /// Where each row lies, in the order of the key; `None` where rows are stored in that order.
@@ -353,8 +376,11 @@ impl ColdFile {
     }
 
     fn in_order(&self, columns: &[ArrayRef], order: &UInt32Array) -> Result<Vec<ArrayRef>> {
-        let taken = columns.iter().map(|column| take(column, order, None));
-        taken.collect::<std::result::Result<_, _>>().map_err(|error| {
+        columns.iter().map(|column| self.in_order_of(column, order)).collect()
+    }
+
+    fn in_order_of(&self, column: &ArrayRef, order: &UInt32Array) -> Result<ArrayRef> {
+        take(column, order, None).map_err(|error| {
             self.file.bad(0, format!("rows of a run can't be put in order: {error}"))
         })
     }
