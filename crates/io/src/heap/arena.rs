@@ -16,7 +16,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use memmap2::MmapMut;
 
@@ -193,9 +193,10 @@ impl Mapping {
     }
 }
 
-/// Gives the chunks that nobody has a piece of back to the system.
+/// Gives the chunks that nobody has a piece of back to the system, unless somebody is about them.
 pub(super) fn give_back() {
-    let free = std::mem::take(&mut *FREE.lock().unwrap_or_else(PoisonError::into_inner));
+    let free = FREE.try_lock().map(|mut free| std::mem::take(&mut *free));
+    // Without the lock.
     drop(free);
 }
 
