@@ -151,22 +151,23 @@ fn text_of_keys(
         true => texts.iter().map(|text| padded(text)).collect(),
         false => Vec::new(),
     };
-    for (key, span) in keys.values().iter().zip(ends.windows(2)) {
-        let &[start, end] = span else { continue };
-        let (start, end, key) = (start as usize, end as usize, *key as usize);
-        if start == end {
-            continue;
-        }
-        match (padded.get(key), room.get_mut(start..start + SHORT_BYTES)) {
+    let mut start = 0;
+    for (key, end) in keys.values().iter().zip(ends.iter().skip(1)) {
+        let (key, end) = (*key as usize, *end as usize);
+        let rest = room.get_mut(start..).unwrap_or_default();
+        match (padded.get(key), rest.first_chunk_mut()) {
             // What is copied too much the next one covers.
-            (Some(text), Some(place)) => place.copy_from_slice(text),
+            (Some(text), Some(place)) => *place = *text,
             _ => {
-                let text = texts.get(key).map_or(&[][..], |text| text.as_bytes());
-                if let Some(place) = room.get_mut(start..end) {
+                // None of a null, whatever its key is.
+                let text = texts.get(key).and_then(|text| text.as_bytes().get(..end - start));
+                let text = text.unwrap_or_default();
+                if let Some(place) = rest.get_mut(..text.len()) {
                     place.copy_from_slice(text);
                 }
             }
         }
+        start = end;
     }
     bytes.truncate(length);
     bytes.into_buffer()
