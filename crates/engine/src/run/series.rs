@@ -43,9 +43,16 @@ pub(super) fn telling(block: &Block, columns: &[usize]) -> Result<(Vec<usize>, u
     let each = (0..columns.len()).filter_map(|place| Some((told(&[place])?, place)));
     let mut usable: Vec<(usize, usize)> = each.collect();
     usable.sort_by_key(|(tells, _)| std::cmp::Reverse(*tells));
+    let first = usable.first().map_or(0, |(tells, _)| *tells);
     let usable: Vec<usize> = usable.into_iter().map(|(_, place)| place).collect();
-    let most = told(&usable).unwrap_or(0);
-    let fewest = (1..=usable.len()).find(|count| told(&usable[..*count]) == Some(most));
+    let most = if usable.len() > 1 { told(&usable).unwrap_or(0) } else { first };
+    // What the first one tells, and all of them, is known.
+    let tells = |count: usize| match count {
+        1 => Some(first),
+        count if count == usable.len() => Some(most),
+        count => told(usable.get(..count)?),
+    };
+    let fewest = (1..=usable.len()).find(|count| tells(*count) == Some(most));
     // Of one there is nothing to tell apart.
     let chosen = fewest.filter(|_| most > 1).and_then(|count| usable.get(..count));
     let chosen = chosen.unwrap_or_default().iter();
