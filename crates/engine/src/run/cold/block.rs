@@ -29,8 +29,6 @@ pub(super) struct BlockReader {
     /// Of the rows that are read those that are given; `None`: all.
     mask: Option<BooleanArray>,
     rows_a_part: usize,
-    /// Where there is room for flat columns.
-    arena: Option<Arena>,
     /// Rows that have been read, and how many there are.
     read: usize,
     rows: usize,
@@ -51,16 +49,11 @@ impl BlockReader {
             _ => rows_a_part,
         };
         let selectors = selection.map(|selection| Vec::from(selection).into());
-        Self { flat, others, selectors, mask, rows_a_part, arena: None, read: 0, rows }
+        Self { flat, others, selectors, mask, rows_a_part, read: 0, rows }
     }
 
-    /// The same, with flat columns in memory of an arena.
-    pub(super) fn in_arena(self, arena: Option<&Arena>) -> Self {
-        Self { arena: arena.cloned(), ..self }
-    }
-
-    /// The next rows; `None` once all have been read.
-    pub(super) fn next(&mut self) -> Result<Option<Part>, DecodeFailure> {
+    /// The next rows, flat columns in memory of an arena if one is given; `None` once all have been read.
+    pub(super) fn next(&mut self, arena: Option<&Arena>) -> Result<Option<Part>, DecodeFailure> {
         let others = match &mut self.others {
             None => None,
             Some((_, reader)) => match reader.next().transpose()? {
@@ -82,7 +75,7 @@ impl BlockReader {
         });
         self.read += rows;
         let given = mask.as_ref().map_or(rows, BooleanArray::true_count);
-        let flat = self.read_flat(rows, mask.as_ref().filter(|_| given < rows))?;
+        let flat = self.read_flat(rows, mask.as_ref().filter(|_| given < rows), arena)?;
         let others = match (others, &mask) {
             (Some(part), Some(mask)) if given < rows => Some(filter_record_batch(&part, mask)?),
             (others, _) => others,
@@ -95,13 +88,13 @@ impl BlockReader {
         &mut self,
         rows: usize,
         mask: Option<&BooleanArray>,
+        arena: Option<&Arena>,
     ) -> Result<Vec<ArrayRef>, DecodeFailure> {
         let places: Option<Vec<u32>> = match mask {
             Some(mask) if !self.flat.is_empty() => Some(mask.values().set_indices_u32().collect()),
             _ => None,
         };
         let given = places.as_ref().map_or(rows, Vec::len);
-        let arena = self.arena.as_ref();
         self.flat.iter_mut().for_each(|(_, column)| column.reserve(given, arena));
         let (mut first, mut rest) = (0, places.as_deref());
         for (skipped, read) in self.steps(rows) {

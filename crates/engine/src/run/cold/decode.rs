@@ -88,11 +88,6 @@ impl<'a> DecodedAs<'a> {
         Self { arena: arena.filter(|_| self.is_for_once), ..self }
     }
 
-    /// The same in the allocator's memory.
-    pub(super) fn outside_arena(self) -> Self {
-        Self { arena: None, ..self }
-    }
-
     pub(super) fn is_for_once(self) -> bool {
         self.is_for_once
     }
@@ -249,11 +244,8 @@ impl ColdFile {
         order: Option<&UInt32Array>,
     ) -> Result<RecordBatch> {
         let rows_a_part = if matches!(chosen, ChosenRows::Masked(..)) { PART_ROWS } else { rows };
-        // What is put in order is copied into the arena, and not what it is copied from.
-        let as_stored = if order.is_some() { wanted.outside_arena() } else { wanted };
-        let mut decoding = self.decoding((block, rows), rows_a_part, columns, as_stored, chosen)?;
+        let mut decoding = self.decoding((block, rows), rows_a_part, columns, wanted, chosen)?;
         decoding.order = order.cloned();
-        decoding.arena = wanted.arena.cloned();
         let (path, start) = (decoding.path.clone(), decoding.start);
         let mut parts = decoding.by_ref().collect::<Result<Vec<_>>>()?;
         let bad = |message: String| Error::corruption(&path, start, message);
@@ -335,9 +327,7 @@ impl ColdFile {
             let (of_file, columns) = ((reading, &read), (place.group, columns));
             let keeps_decimals = wanted.keeps_decimals;
             let begun = self.block_reader(of_file, columns, keeps_decimals, chosen, part_rows);
-            let in_arena =
-                |(reader, schema): (BlockReader, _)| (reader.in_arena(wanted.arena), schema);
-            begun.map(in_arena).map_err(|error| undecodable(path, start, error))
+            begun.map_err(|error| undecodable(path, start, error))
         };
         let (reader, schema) = guarded(path, begin)?;
         let is_viewed = columns.iter().map(|column| wanted.text_views && self.is_viewed(*column));
@@ -467,7 +457,7 @@ pub(in crate::run) struct Decoding {
     is_float: Vec<bool>,
     /// The order that rows are given in, if it is another one: of all that are given.
     order: Option<UInt32Array>,
-    /// Where there is room for what is made of decoded columns.
+    /// Where there is room for the columns that are given.
     arena: Option<Arena>,
     /// The views of each column's last dictionary.
     dictionaries: Vec<Option<ViewedDictionary>>,
@@ -484,7 +474,9 @@ impl Decoding {
         &mut self,
         left: usize,
     ) -> std::result::Result<Option<RecordBatch>, DecodeFailure> {
-        let part = self.reader.next()?;
+        // What is put in order is copied into the arena, and not what it is copied from.
+        let arena = self.arena.as_ref().filter(|_| self.order.is_none());
+        let part = self.reader.next(arena)?;
         let found = part.as_ref().map_or(0, |part| part.rows);
         let Some(left) = left.checked_sub(found).filter(|left| found > 0 || *left == 0) else {
             let found = self.rows - left + found;
@@ -561,15 +553,15 @@ fn gathered<T: Plain + ArrowNativeType>(
 ) -> Option<Buffer> {
     let values: &[T] = bytemuck::try_cast_slice(data.buffers().first()?).ok()?;
     let values = values.get(data.offset()..)?.get(..data.len())?;
-    let is_there = |place: &u32| (*place as usize) < values.len();
-    if !places.values().iter().all(is_there) {
-        return None;
-    }
     let mut taken = ValueBuffer::default();
     taken.reserve(places.len(), arena);
-    let value = |place: &u32| values.get(*place as usize).copied().unwrap_or_default();
-    taken.extend(places.values().iter().map(value));
-    Some(taken.into_buffer())
+    let mut are_there = true;
+    taken.extend(places.values().iter().map(|place| {
+        let value = values.get(*place as usize);
+        are_there &= value.is_some();
+        value.copied().unwrap_or_default()
+    }));
+    are_there.then(|| taken.into_buffer())
 }
 
 impl Iterator for Decoding {
