@@ -138,10 +138,10 @@ impl RowLayout {
                 let is_null = column.null_bit.is_some_and(|bit| {
                     bitmap.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
                 });
-                match is_null {
-                    true => *cell = Cell::Null,
-                    false => read_cell(column.kind, &mut input, cell)?,
-                }
+                *cell = match is_null {
+                    true => Cell::Null,
+                    false => read_cell(column.kind, &mut input)?,
+                };
             }
             take(cells);
         }
@@ -153,48 +153,28 @@ fn misfit(index: usize, kind: Kind, cell: &Cell<'_>) -> Error {
     Error::new(ErrorKind::InvalidData, format!("column {index} takes {kind:?}, not {cell:?}"))
 }
 
-/// Reads a cell in its place: what is stored in pieces is slow to load as a whole, and so to move.
+/// Part of who calls it, so that a cell is made where it stays: what is stored in pieces is slow to load as a whole.
 #[inline(always)]
-fn read_cell<'a>(
-    kind: Kind,
-    input: &mut Input<'a>,
-    cell: &mut Cell<'a>,
-) -> std::result::Result<(), DecodeError> {
-    let what = "value of a row";
-    match kind {
-        Kind::Int64 => *cell = Cell::Int(input.i64(what)?),
-        Kind::Float64 => *cell = Cell::Float(f64::from_le_bytes(input.array(what)?)),
-        Kind::Bytes => *cell = Cell::Bytes(read_variable(input)?),
-        Kind::Text => *cell = Cell::Text(read_text(input)?),
-        Kind::UInt64 => *cell = Cell::UInt(input.u64(what)?),
-        Kind::FixedBytes(width) => *cell = Cell::Bytes(input.bytes(width, what)?),
-        other => *cell = read_narrow(other, input)?,
-    }
-    Ok(())
-}
-
-/// A cell of another kind.
-fn read_narrow<'a>(
-    kind: Kind,
-    input: &mut Input<'a>,
-) -> std::result::Result<Cell<'a>, DecodeError> {
+fn read_cell<'a>(kind: Kind, input: &mut Input<'a>) -> std::result::Result<Cell<'a>, DecodeError> {
     let what = "value of a row";
     Ok(match kind {
         Kind::Bool => Cell::Bool(input.flag(what)?),
         Kind::Int8 => Cell::Int(i64::from(i8::from_le_bytes(input.array(what)?))),
         Kind::Int16 => Cell::Int(i64::from(i16::from_le_bytes(input.array(what)?))),
         Kind::Int32 => Cell::Int(i64::from(i32::from_le_bytes(input.array(what)?))),
+        Kind::Int64 => Cell::Int(input.i64(what)?),
         Kind::UInt8 => Cell::UInt(u64::from(input.u8(what)?)),
         Kind::UInt16 => Cell::UInt(u64::from(u16::from_le_bytes(input.array(what)?))),
         Kind::UInt32 => Cell::UInt(u64::from(input.u32(what)?)),
+        Kind::UInt64 => Cell::UInt(input.u64(what)?),
         Kind::Float32 => Cell::Float(f64::from(f32::from_le_bytes(input.array(what)?))),
-        Kind::Int64
-        | Kind::UInt64
-        | Kind::Float64
-        | Kind::FixedBytes(_)
-        | Kind::Bytes
-        | Kind::Text
-        | Kind::Nothing => return Err(DecodeError::new(input.offset(), what, "null", "a value")),
+        Kind::Float64 => Cell::Float(f64::from_le_bytes(input.array(what)?)),
+        Kind::FixedBytes(width) => Cell::Bytes(input.bytes(width, what)?),
+        Kind::Bytes => Cell::Bytes(read_variable(input)?),
+        Kind::Text => Cell::Text(read_text(input)?),
+        Kind::Nothing => {
+            return Err(DecodeError::new(input.offset(), what, "null", "a value"));
+        }
     })
 }
 

@@ -167,14 +167,15 @@ impl SegmentCursor {
         Ok(is_right.then_some(header))
     }
 
-    /// The record at `offset`, if all of it is in the window and its checksums are right, and where in the window its payload is.
+    /// The record at `offset`, if all of it is in the window and its checksums are right, and where in the window its
+    /// payload is.
     #[inline(always)]
     pub(super) fn in_window(&self, offset: u64) -> Option<(RecordHeader, Range<usize>)> {
         let at = usize::try_from(offset.checked_sub(self.window_start)?).ok()?;
         let header = self.window.get(at..)?.first_chunk::<RECORD_HEADER_BYTES>()?;
         let header = RecordHeader::decode(header, self.seed, offset)?;
         let start = at + header.payload_offset() as usize;
-        let place = start..start + header.payload_bytes as usize;
+        let place = start..start.checked_add(header.payload_bytes as usize)?;
         let payload = self.window.get(place.clone())?;
         let is_right = crc32c(payload) == header.payload_crc || is_planted(Plant::SkippedChecksum);
         is_right.then_some((header, place))

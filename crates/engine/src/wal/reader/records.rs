@@ -45,8 +45,9 @@ impl WalReader {
         Err(Error::corruption(&cursor.path, self.offset, message))
     }
 
-    /// Goes past commits that lie whole and right in the window that the last record is in, one behind the other, `most` at most:
-    /// what nearly all of a log is. Gives where in the window each of their payloads is. Whatever stands behind them [`WalReader::next_record`] has a word for.
+    /// Goes past commits that lie whole and right in the window that the last record is in, one behind the other, `most` at
+    /// most: what nearly all of a log is. Gives where in the window each of their payloads is. Whatever stands behind them
+    /// [`WalReader::next_record`] has a word for.
     pub(super) fn pass_commits(&mut self, most: usize, mut each: impl FnMut(SeqNo, Range<usize>)) {
         let (Some(cursor), Some((mut last, id))) = (&self.cursor, self.last) else { return };
         if id != cursor.id || self.finished {
