@@ -300,12 +300,14 @@ impl LivePartition<'_> {
         if (offset + 1).is_multiple_of(WIDTH) {
             return Ok(None);
         }
-        partition.entry(offset, time, record, &mut live.envelope)?;
         let [key, value] =
             [record.key, record.value].map(|part| part.map_or(Cell::Null, Cell::Bytes));
         let cells = [Cell::UInt(offset), Cell::Int(time), key, value, Cell::Null];
         match appender.append_leaving_sync(&cells, durability) {
             Ok(seq) => {
+                // Only now: of a large record, which is on its way to the disk meanwhile, hashing takes half as long
+                // as that.
+                partition.entry(offset, time, record, &mut live.envelope)?;
                 let leaf = Hash::of_leaf(&live.envelope);
                 live.append(leaf, Span::of(record, time), &mut NewTiles::default());
                 Ok(Some(seq))

@@ -25,6 +25,10 @@ use crate::{Error, ErrorKind, Result, Settings};
 /// Bytes of an older segment that are read and written again at once.
 const RENEWED_BYTES: u64 = 1 << 20;
 
+/// Records at least this long that are to be synced are sent on to the disk at once: whoever has made one keeps its rows, and
+/// may hash it, before the sync.
+const SENT_ON_BYTES_MIN: usize = 32 << 10;
+
 /// Where a log goes on, as [`super::WalReader`] found it; of a log without any commit, the
 /// default with an id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -172,9 +176,17 @@ impl Wal {
         to_sync: bool,
     ) -> Result<()> {
         let payload = NewPayload::of_parts(parts, payload_crc);
+        let is_sent_on = to_sync && payload.bytes >= SENT_ON_BYTES_MIN;
         let mut appender = self.appender.lock();
         self.make_room(&mut appender, payload.bytes)?;
-        self.append_payload(&mut appender, seq, payload, to_sync)
+        let begin = appender.offset;
+        self.append_payload(&mut appender, seq, payload, to_sync)?;
+        if is_sent_on {
+            let (segment, bytes) = (Arc::clone(&appender.active), appender.offset - begin);
+            drop(appender);
+            segment.file.start_writing_back(begin, bytes);
+        }
+        Ok(())
     }
 
     /// As [`Wal::append`], of rows.
