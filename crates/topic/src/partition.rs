@@ -259,8 +259,8 @@ impl LivePartition<'_> {
         self.live.edge.node(place)
     }
 
-    /// Adds to `changes` what appending these records, with these times, is. Whoever can't commit that
-    /// must [`forget`](Self::forget).
+    /// Adds to `changes` what appending these records, with these times, is; once that is committed they are to be
+    /// [taken in](Self::take_in). Whoever can't commit it must [`forget`](Self::forget).
     pub(super) fn stage(
         &mut self,
         records: &[&Record<'_>],
@@ -268,21 +268,49 @@ impl LivePartition<'_> {
         now_ns: i64,
         changes: Changes,
     ) -> Result<Changes> {
-        let (partition, live) = (self.partition, &mut *self.live);
-        let first = live.edge.size();
-        let mut tiles = NewTiles::default();
-        for ((offset, record), time) in (first..).zip(records).zip(&times) {
-            partition.entry(offset, *time, record, &mut live.envelope)?;
-            let leaf = Hash::of_leaf(&live.envelope);
-            let span = Span::of(record, *time);
-            live.append(leaf, span, &mut tiles);
-        }
+        let (partition, first) = (self.partition, self.end());
+        // Full tiles are part of the commit.
+        let tiles = match self.fills_a_tile(records.len()) {
+            true => self.hash(records, &times)?,
+            false => NewTiles::default(),
+        };
         let batch = record::to_batch(&partition.schema, first, times, records)?;
         let changes = changes.insert(partition.records, batch);
         Ok(match tiles.is_empty() {
             true => changes,
             false => changes.insert(partition.tiles, tiles.into_batch(now_ns)?),
         })
+    }
+
+    /// Takes in the records from `first` on, which have been committed, if [staging](Self::stage) them didn't. Large ones are
+    /// on their way to the disk meanwhile, and to hash them takes half as long as that.
+    pub(super) fn take_in(
+        &mut self,
+        first: u64,
+        records: &[&Record<'_>],
+        times: &[i64],
+    ) -> Result<()> {
+        if self.end() == first {
+            self.hash(records, times)?;
+        }
+        Ok(())
+    }
+
+    /// Whether so many more records fill a tile.
+    fn fills_a_tile(&self, records: usize) -> bool {
+        self.end() % WIDTH + records as u64 >= WIDTH
+    }
+
+    /// Appends records to the tree; gives the tiles that they fill.
+    fn hash(&mut self, records: &[&Record<'_>], times: &[i64]) -> Result<NewTiles> {
+        let (partition, live) = (self.partition, &mut *self.live);
+        let mut tiles = NewTiles::default();
+        for (record, &time) in records.iter().zip(times) {
+            partition.entry(live.edge.size(), time, record, &mut live.envelope)?;
+            let leaf = Hash::of_leaf(&live.envelope);
+            live.append(leaf, Span::of(record, time), &mut tiles);
+        }
+        Ok(tiles)
     }
 
     /// Appends one record without headers as a row, in the hope that it fills no tile; `None`, and nothing
@@ -295,21 +323,16 @@ impl LivePartition<'_> {
         time: i64,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
-        let (partition, live) = (self.partition, &mut *self.live);
-        let offset = live.edge.size();
-        if (offset + 1).is_multiple_of(WIDTH) {
+        if self.fills_a_tile(1) {
             return Ok(None);
         }
+        let offset = self.end();
         let [key, value] =
             [record.key, record.value].map(|part| part.map_or(Cell::Null, Cell::Bytes));
         let cells = [Cell::UInt(offset), Cell::Int(time), key, value, Cell::Null];
         match appender.append_leaving_sync(&cells, durability) {
             Ok(seq) => {
-                // Only now: of a large record, which is on its way to the disk meanwhile, hashing takes half as long
-                // as that.
-                partition.entry(offset, time, record, &mut live.envelope)?;
-                let leaf = Hash::of_leaf(&live.envelope);
-                live.append(leaf, Span::of(record, time), &mut NewTiles::default());
+                self.take_in(offset, &[record], &[time])?;
                 Ok(Some(seq))
             }
             Err(error) if error.kind() == ErrorKind::TooLarge => Ok(None),

@@ -227,20 +227,24 @@ impl Topic {
         options: &SendOptions<'_>,
         others: Changes,
     ) -> Result<Staged<(SeqNo, Placed)>> {
-        let (mut changes, mut receipts) = (others, Vec::new());
+        let (mut changes, mut receipts, mut staged) = (others, Vec::new(), Vec::new());
         for (live, (partition, group)) in lives.iter_mut().zip(groups.values()) {
             let list: Vec<&Record<'_>> = group.iter().map(|(_, record)| *record).collect();
             let (first, times) = match self.stage(partition, live, &list, options, &mut changes)? {
                 Staged::New(added) => added,
                 Staged::Repeated(earlier) => return Ok(Staged::Repeated(earlier)),
             };
-            let placed = group.iter().zip(first..).zip(times);
-            receipts.extend(placed.map(|(((place, _), offset), timestamp_ns)| {
+            let placed = group.iter().zip(first..).zip(&times);
+            receipts.extend(placed.map(|(((place, _), offset), &timestamp_ns)| {
                 (*place, Receipt { partition: partition.number, offset, timestamp_ns })
             }));
+            staged.push((first, list, times));
         }
         // Synced once the partitions are free again for others, who share the sync.
         let seq = self.store.commit_leaving_sync(changes, options.durability)?;
+        for (live, (first, list, times)) in lives.iter_mut().zip(&staged) {
+            live.take_in(*first, list, times)?;
+        }
         Ok(Staged::New((seq, receipts)))
     }
 

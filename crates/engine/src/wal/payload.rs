@@ -9,10 +9,14 @@ use timestrata_format::{DecodeError, KeyRange, StreamId};
 
 use crate::{Error, ErrorKind, Result, Stream};
 
+/// Shorter buffers of a batch are copied: a part is written, and summed up, by itself, which takes longer. A batch of a few rows
+/// has a dozen, of offsets, validity and padding.
+const INLINE_BYTES_MAX: usize = 1 << 10;
+
 /// The entries of one commit, in order.
 #[derive(Debug, Default)]
 pub(crate) struct PayloadBuilder {
-    /// Headers, padding and small bodies, one behind the other.
+    /// Headers, padding and short pieces of bodies, one behind the other.
     inline: Vec<u8>,
     pieces: Vec<PayloadPart>,
     /// Inline bytes that are in `pieces` already.
@@ -57,12 +61,21 @@ impl PayloadBuilder {
             .of_schema(stream.schema_version());
         self.inline.extend_from_slice(&header.encode());
         self.inline.resize(self.inline.len() + usize::from(header.padding), 0);
-        self.pieces.push(PayloadPart::Inline(self.inline_in_pieces..self.inline.len()));
-        self.inline_in_pieces = self.inline.len();
-        self.pieces.extend(body.into_iter().map(PayloadPart::Shared));
-        self.shared_bytes += body_bytes as usize;
+        body.into_iter().for_each(|piece| self.add(piece));
         self.pad();
         Ok(())
+    }
+
+    /// Adds a piece of a body.
+    fn add(&mut self, piece: Buffer) {
+        if piece.len() <= INLINE_BYTES_MAX {
+            self.inline.extend_from_slice(&piece);
+            return;
+        }
+        self.pieces.push(PayloadPart::Inline(self.inline_in_pieces..self.inline.len()));
+        self.inline_in_pieces = self.inline.len();
+        self.shared_bytes += piece.len();
+        self.pieces.push(PayloadPart::Shared(piece));
     }
 
     fn pad(&mut self) {
