@@ -1,6 +1,7 @@
 //! Views: pages of a log as memory that others can read.
 
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::vec::IntoIter;
@@ -9,15 +10,16 @@ use pyo3::exceptions::{PyBufferError, PyIndexError, PyValueError};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyList, PyMemoryView, PyTuple};
+use pyo3::types::{PyMemoryView, PyTuple};
 use timestrata_timelog::memory::Part;
 use timestrata_timelog::{Blocks, EntryBlock};
 
 use super::arguments::TimeRange;
 use super::object::Object;
+use super::page_objects::{Lent, PageSpanObjectsView};
 use super::{Asked, Timelog};
 use crate::codec::Decoder;
-use crate::error::{to_python, wrong_type};
+use crate::error::to_python;
 use crate::fork::Guarded;
 use crate::lock::Lock;
 
@@ -85,7 +87,7 @@ impl Timelog {
 }
 
 /// A page and what keeps its log from being closed.
-struct Page {
+pub(super) struct Page {
     rows: PageRows,
     owner: Py<Timelog>,
     /// Counted by a log in memory, which can't be closed meanwhile.
@@ -99,19 +101,28 @@ enum PageRows {
 }
 
 impl Page {
-    fn times(&self) -> &[i64] {
+    pub(super) fn times(&self) -> &[i64] {
         match &self.rows {
             PageRows::Objects(part) => part.times(),
             PageRows::Stored(block, _) => block.times(),
         }
     }
 
-    /// What can be made an object without the lock of the page.
-    fn value(&self, row: usize) -> Option<PageValue> {
+    /// Whether it has objects as they are, which takes no code of Python's to give.
+    pub(super) fn has_objects(&self) -> bool {
+        matches!(self.rows, PageRows::Objects(_))
+    }
+
+    /// What can be made objects without the lock of the page: of these rows, as far as it has them.
+    pub(super) fn values(&self, rows: Range<usize>) -> PageValues {
+        let rows = rows.start..rows.end.min(self.times().len());
         match &self.rows {
-            PageRows::Objects(part) => part.values().get(row).cloned().map(PageValue::Object),
-            PageRows::Stored(block, decoder) => (row < block.len())
-                .then(|| PageValue::Stored(Arc::clone(block), decoder.clone(), row)),
+            PageRows::Objects(part) => {
+                PageValues::Objects(part.values().get(rows).unwrap_or_default().to_vec())
+            }
+            PageRows::Stored(block, decoder) => {
+                PageValues::Stored(Arc::clone(block), decoder.clone(), rows)
+            }
         }
     }
 
@@ -127,19 +138,23 @@ impl Page {
     }
 }
 
-/// A value on its way out of a page.
-enum PageValue {
-    Object(Object),
-    Stored(Arc<EntryBlock>, Decoder, usize),
+/// Values on their way out of a page.
+pub(super) enum PageValues {
+    Objects(Vec<Object>),
+    Stored(Arc<EntryBlock>, Decoder, Range<usize>),
 }
 
-impl PageValue {
-    fn into_bound(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+impl PageValues {
+    pub(super) fn into_bound(self, py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
         match self {
-            Self::Object(object) => Ok(object.into_bound(py)),
-            Self::Stored(block, decoder, row) => decoder
-                .object(py, &block, row)?
-                .ok_or_else(|| PyIndexError::new_err("the row is behind the end of its page")),
+            Self::Objects(objects) => {
+                Ok(objects.into_iter().map(|object| object.into_bound(py)).collect())
+            }
+            Self::Stored(block, decoder, rows) => {
+                let behind = || PyIndexError::new_err("the row is behind the end of its page");
+                let object = |row| decoder.object(py, &block, row)?.ok_or_else(behind);
+                rows.map(object).collect()
+            }
         }
     }
 }
@@ -288,9 +303,11 @@ pub(crate) struct PageSpan {
     layout: [ffi::Py_ssize_t; 2],
     /// Buffers of others that point into the page.
     exports: AtomicUsize,
+    /// Objects of it that iterators have.
+    lent: Lent,
 }
 
-fn span_closed() -> PyErr {
+pub(super) fn span_closed() -> PyErr {
     PyValueError::new_err("PageSpan is closed")
 }
 
@@ -300,10 +317,15 @@ impl PageSpan {
             layout: [page.times().len() as ffi::Py_ssize_t, size_of::<i64>() as isize],
             page: Lock::new(Some(page)),
             exports: AtomicUsize::new(0),
+            lent: Lent::default(),
         }
     }
 
-    fn with<T>(&self, read: impl FnOnce(&Page) -> T) -> PyResult<T> {
+    pub(super) fn lent(&self) -> &Lent {
+        &self.lent
+    }
+
+    pub(super) fn with<T>(&self, read: impl FnOnce(&Page) -> T) -> PyResult<T> {
         self.page.lock().as_ref().map(read).ok_or_else(span_closed)
     }
 
@@ -350,7 +372,7 @@ impl PageSpan {
     /// Give the objects as a sequence.
     fn objects(slf: &Bound<'_, Self>) -> PyResult<PageSpanObjectsView> {
         slf.get().with(|_| ())?;
-        Ok(PageSpanObjectsView { span: slf.clone().unbind() })
+        Ok(PageSpanObjectsView::of(slf))
     }
 
     /// Let go of the page.
@@ -359,18 +381,18 @@ impl PageSpan {
     /// ------
     /// BufferError
     ///     A memoryview or an array still points into it.
-    fn close(&self) -> PyResult<()> {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
         if self.exports.load(Ordering::Acquire) > 0 {
             return Err(PyBufferError::new_err("PageSpan can't be closed: its buffer is in use"));
         }
         let old = self.page.lock().take();
         drop(old);
-        Ok(())
+        self.lent.take_back(py)
     }
 
     /// Whether it was closed.
     #[getter]
-    fn closed(&self) -> bool {
+    pub(super) fn closed(&self) -> bool {
         self.page.lock().is_none()
     }
 
@@ -379,9 +401,9 @@ impl PageSpan {
     }
 
     #[pyo3(signature = (*_raised))]
-    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) -> bool {
+    fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) -> bool {
         // One that is still pointed into goes with what points there.
-        let _ = self.close();
+        let _ = self.close(py);
         false
     }
 
@@ -436,103 +458,9 @@ impl PageSpan {
     }
 
     fn __clear__(&self) {
-        let _ = self.close();
-    }
-}
-
-/// The objects of a `PageSpan`, as a sequence.
-///
-/// Examples
-/// --------
-/// >>> import timestrata
-/// >>> log = timestrata.Timelog()
-/// >>> log.extend([(1, "a"), (2, "b")])
-/// >>> log.flush()
-/// >>> objects = next(log.views()).objects()
-/// >>> objects[-1], objects.copy()
-/// ('b', ['a', 'b'])
-#[pyclass(frozen, module = "timestrata")]
-pub(crate) struct PageSpanObjectsView {
-    span: Py<PageSpan>,
-}
-
-#[pymethods]
-impl PageSpanObjectsView {
-    fn __len__(&self) -> PyResult<usize> {
-        self.span.get().with(|page| page.times().len())
-    }
-
-    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = index.py();
-        if !index.is_instance_of::<PyInt>() && !index.hasattr("__index__")? {
-            return Err(wrong_type("indices must be integers", index));
+        if self.exports.load(Ordering::Acquire) == 0 {
+            let old = self.page.lock().take();
+            drop(old);
         }
-        let index: isize = match index.is_instance_of::<PyBool>() {
-            true => isize::from(index.is_truthy()?),
-            false => index.extract()?,
-        };
-        let found = self.span.get().with(|page| {
-            let rows = page.times().len();
-            let place = match usize::try_from(index) {
-                Ok(place) => Some(place),
-                Err(_) => rows.checked_add_signed(index),
-            };
-            place.and_then(|place| page.value(place))
-        })?;
-        match found {
-            Some(value) => value.into_bound(py),
-            None => Err(PyIndexError::new_err("index out of range")),
-        }
-    }
-
-    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<PageSpanObjectsIter> {
-        slf.get().__len__()?;
-        Ok(PageSpanObjectsIter {
-            span: slf.get().span.clone_ref(slf.py()),
-            next: AtomicUsize::new(0),
-        })
-    }
-
-    /// Give the objects as a list.
-    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let values = self.span.get().with(|page| {
-            (0..page.times().len()).filter_map(|row| page.value(row)).collect::<Vec<_>>()
-        })?;
-        let objects = values.into_iter().map(|value| value.into_bound(py));
-        PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)
-    }
-
-    /// Whether the page was closed.
-    #[getter]
-    fn closed(&self) -> bool {
-        self.span.get().closed()
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.span)
-    }
-}
-
-/// The objects of a page, one after the other.
-#[pyclass(frozen, module = "timestrata")]
-pub(crate) struct PageSpanObjectsIter {
-    span: Py<PageSpan>,
-    next: AtomicUsize,
-}
-
-#[pymethods]
-impl PageSpanObjectsIter {
-    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
-    }
-
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let next = self.next.fetch_add(1, Ordering::Relaxed);
-        let found = self.span.get().with(|page| page.value(next))?;
-        found.map(|value| value.into_bound(py)).transpose()
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.span)
     }
 }

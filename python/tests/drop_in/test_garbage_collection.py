@@ -32,6 +32,9 @@ HELD: dict[str, Callable[[Any], Any]] = {
     "a span": lambda log: next(log.views()),
     "objects of a span": lambda log: next(log.views()).objects(),
     "an iterator of objects": lambda log: iter(next(log.views()).objects()),
+    "a used iterator of objects": lambda log: (
+        lambda objects: (next(objects), objects)
+    )(iter(next(log.views()).objects())),
     "a bound method": lambda log: log.append,
     "a closure": lambda log: lambda: log,
 }

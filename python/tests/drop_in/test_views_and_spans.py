@@ -2,6 +2,9 @@
 
 import array
 import gc
+import itertools
+import sys
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -270,6 +273,53 @@ def test_objects_of_a_closed_span_are_gone(ten: Any) -> None:
     for use in uses:
         with pytest.raises(ValueError, match="PageSpan is closed"):
             use()
+
+
+def test_iterators_of_a_span_go_their_own_ways_and_a_closed_one_ends_all(log: Any) -> None:
+    values = [object() for _ in range(1000)]
+    log.extend(enumerate(values))
+    log.flush()
+    counts = [sys.getrefcount(value) for value in values]
+    (span,) = log.views()
+    begun = {steps: iter(span.objects()) for steps in (0, 1, 7, 8, 9, 300, 999)}
+    for steps, entries in begun.items():
+        assert list(itertools.islice(entries, steps)) == values[:steps]
+    again = iter(span.objects())
+    assert list(again) == values and next(again, None) is None
+    span.close()
+    for entries in begun.values():
+        with pytest.raises(ValueError, match="PageSpan is closed"):
+            next(entries)
+    del begun, entries, again, span
+    assert [sys.getrefcount(value) for value in values] == counts
+
+
+def test_a_span_is_closed_while_it_is_gone_through(log: Any) -> None:
+    log.extend(enumerate(range(1000, 2000)))
+    log.flush()
+    (span,) = log.views()
+    given = []
+    with pytest.raises(ValueError, match="PageSpan is closed"):
+        for value in span.objects():
+            given.append(value)
+            if value == 1500:
+                span.close()
+    assert given == list(range(1000, 1501))
+
+
+def test_threads_that_share_an_iterator_get_each_object_once(log: Any) -> None:
+    log.extend(enumerate(range(20_000)))
+    log.flush()
+    entries = itertools.chain.from_iterable(span.objects() for span in log.views())
+    (first, *others) = [iter(span.objects()) for span in log.views()]
+    taken: list[list[int]] = [[] for _ in range(4)]
+    threads = [threading.Thread(target=one.extend, args=(first,)) for one in taken]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    taken.extend(list(other) for other in others)
+    assert sorted(itertools.chain(*taken)) == sorted(entries) == list(range(20_000))
 
 
 @pytest.mark.ours("has it in its stub and not in its class")
