@@ -46,6 +46,7 @@ pub use cell::Cell;
 pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};
 pub use code_table::{Code, CodeTable};
+pub use commit::{CommitPart, LockRank};
 pub use directory::QuarantinedFile;
 pub use error::{Error, ErrorKind, MissingRange, Result};
 pub use memory::ask_for_copy;

@@ -217,6 +217,31 @@ impl Graph {
         {
             return Ok(changed);
         }
+        // Synced once the graph is free again for others, who share the sync.
+        let commit = &mut |all: Changes| match all.is_empty() {
+            true => Ok(None),
+            false => self.store.commit_leaving_sync(all, durability).map(Some),
+        };
+        let changed = self.commit_changes(changes, others, commit)?;
+        match changed.seq {
+            // What is there, or gone, already may have been changed a moment ago.
+            None => self.store.acknowledge(durability).map(|_| ())?,
+            Some(seq) if durability == Durability::Synced => {
+                self.store.sync_through(seq)?;
+            }
+            Some(_) => {}
+        }
+        Ok(changed)
+    }
+
+    /// Has `commit` commit changes with other changes, while nobody else changes the graph.
+    pub(super) fn commit_changes(
+        &self,
+        changes: &GraphChanges<'_>,
+        others: Changes,
+        commit: &mut dyn FnMut(Changes) -> Result<Option<SeqNo>>,
+    ) -> Result<Changed> {
+        changes.check()?;
         let mut resident = self.shared.resident.lock();
         let snapshot = self.store.snapshot()?;
         let in_memory = resident.at(snapshot.seq(), self.store.is_read_only());
@@ -231,24 +256,15 @@ impl Graph {
         let blocks: Vec<(BlockId, Option<u32>)> =
             staged.blocks.iter().map(|(id, block)| (*id, version(*block))).collect();
         let Staged { put, edges, .. } = staged;
-        if all.is_empty() {
-            drop(resident);
-            // What is there, or gone, already may have been changed a moment ago.
-            self.store.acknowledge(durability)?;
-            return Ok(Changed { seq: None, put });
-        }
-        let committed = self.commit(all, &blocks, durability);
+        let committed = self.commit_blocks(all, &blocks, commit);
         match &committed {
-            Ok(seq) => resident.change(*seq, &edges),
+            Ok(Some(seq)) => resident.change(*seq, &edges),
+            Ok(None) => {}
             Err(_) => resident.forget(),
         }
         drop(resident);
         self.merge_edges();
-        let seq = committed?;
-        if durability == Durability::Synced {
-            self.store.sync_through(seq)?;
-        }
-        Ok(Changed { seq: Some(seq), put })
+        committed.map(|seq| Changed { seq, put })
     }
 
     /// Makes a single change by the shortest path; `None`, and nothing was written, if it has to go with
@@ -264,22 +280,21 @@ impl Graph {
     }
 
     /// Commits changes, of which some are to blocks: to these versions, or away.
-    fn commit(
+    fn commit_blocks(
         &self,
         all: Changes,
         blocks: &[(BlockId, Option<u32>)],
-        durability: Durability,
-    ) -> Result<SeqNo> {
-        // Synced once the graph is free again for others, who share the sync.
-        let commit = || self.store.commit_leaving_sync(all, durability);
+        commit: &mut dyn FnMut(Changes) -> Result<Option<SeqNo>>,
+    ) -> Result<Option<SeqNo>> {
         if blocks.is_empty() {
-            return commit();
+            return commit(all);
         }
         self.shared.read_blocks.begin_change(blocks.iter().map(|(id, _)| *id));
-        let committed = commit();
+        let committed = commit(all);
         let mut latest = self.shared.latest.lock();
         match &committed {
-            Ok(seq) => {
+            Ok(None) => {}
+            Ok(Some(seq)) => {
                 self.shared.read_blocks.end_change(*seq);
                 latest.change(blocks.iter().copied());
             }

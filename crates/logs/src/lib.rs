@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod commit_part;
 mod entries;
 mod entry;
 mod field_column;
@@ -47,6 +48,7 @@ mod value;
 mod view;
 mod write;
 
+pub use commit_part::LogsWrite;
 pub use entries::{Entries, EntryRef};
 pub use entry::NewEntry;
 pub use fields::{Fields, Scalar};

@@ -227,13 +227,27 @@ impl Logs {
         batch: &mut EntryBatch,
         durability: Durability,
     ) -> Result<Option<i64>> {
+        if batch.is_empty() {
+            return self.store.acknowledge(durability).map(|_| None);
+        }
+        let commit = &mut |changes| self.store.commit_leaving_sync(changes, durability);
+        let (first, seq) = self.commit_batch(batch, Changes::new(), commit)?;
+        self.after(seq, durability)?;
+        Ok(Some(first))
+    }
+
+    /// Has `commit` commit a batch's entries with other changes, while nobody else writes. Gives the arrival of the first, and
+    /// empties the batch.
+    pub(super) fn commit_batch(
+        &self,
+        batch: &mut EntryBatch,
+        others: Changes,
+        commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
+    ) -> Result<(i64, SeqNo)> {
         batch.end_part()?;
         let parts = std::mem::take(&mut batch.parts);
         let count = std::mem::take(&mut batch.part_rows);
         batch.part_bytes = 0;
-        if count == 0 {
-            return self.store.acknowledge(durability).map(|_| None);
-        }
         let mut writing = self.shared.writing.lock();
         let state = &mut *writing;
         let seen = batch.sampler.take();
@@ -242,22 +256,25 @@ impl Logs {
         }
         let first = writing.arrive(self.store.wall_ns(), count);
         let mut next = first;
-        let mut changes = Changes::new();
+        let mut changes = others;
         for part in parts {
             let stamped = stamped(&part, &writing.layout.stream, next)?;
             next += part.num_rows() as i64;
             changes = changes.insert(self.stream_id(), stamped);
         }
-        let seq = self.store.commit_leaving_sync(changes, durability)?;
+        let seq = commit(changes)?;
         writing.committed(next - 1);
-        drop(writing);
-        self.after(seq, durability)?;
-        Ok(Some(first))
+        Ok((first, seq))
+    }
+
+    /// Tells who waits for entries.
+    pub(super) fn announce(&self) {
+        self.shared.announce();
     }
 
     /// Tells who waits, and syncs where that was asked for, with no lock held.
     fn after(&self, seq: SeqNo, durability: Durability) -> Result<()> {
-        self.shared.announce();
+        self.announce();
         if durability == Durability::Synced && !is_planted(Plant::UnsyncedEntry) {
             self.store.sync_through(seq)?;
         }

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use arrow_select::concat::concat_batches;
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_values::convert::{cast, is_convertible, wider};
 
 use super::layout::Layout;
 use super::options::with_fields;
 use super::time;
+use super::write::unmade;
 
 /// Characters of a value that an error shows.
 const SHOWN_CHARS: usize = 60;
@@ -115,6 +117,17 @@ pub(super) struct Fitted(RecordBatch);
 impl Fitted {
     pub(super) fn into_rows(self) -> RecordBatch {
         self.0
+    }
+
+    /// Those of several batches, one behind the other.
+    pub(super) fn joined(layout: &Layout, mut parts: Vec<Self>) -> Result<Self> {
+        match (parts.pop(), parts.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (last, _) => {
+                let rows = parts.iter().chain(&last).map(|part| &part.0);
+                concat_batches(&layout.schema, rows).map(Self).map_err(unmade)
+            }
+        }
     }
 }
 

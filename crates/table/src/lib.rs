@@ -43,6 +43,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod commit_part;
 mod delete;
 mod fit;
 mod handle;
@@ -61,6 +62,7 @@ mod together;
 mod view;
 mod write;
 
+pub use commit_part::TableWrite;
 pub use delete::RowPredicate;
 pub use fit::OnMismatch;
 pub use handle::Table;

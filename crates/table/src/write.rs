@@ -69,7 +69,7 @@ impl Table {
         if rows.num_rows() == 0 {
             return commit(Changes::new());
         }
-        self.append_through(rows, on_mismatch, 0, commit)
+        self.append_through(&[rows], on_mismatch, 0, commit)
     }
 
     /// As [`append`](Self::append), of rows of which the first has this number in messages.
@@ -83,13 +83,13 @@ impl Table {
             return self.shared.store.acknowledge(options.durability).map(|_| None);
         }
         let commit = &mut |changes| self.shared.store.commit(changes, options.durability);
-        self.append_through(rows, options.on_mismatch, first_row, commit).map(Some)
+        self.append_through(&[rows], options.on_mismatch, first_row, commit).map(Some)
     }
 
-    /// Rows as changes, in the hands of whoever commits them.
-    fn append_through<T>(
+    /// Rows as changes, in the hands of whoever commits them: of one batch at least, those of each behind those before.
+    pub(super) fn append_through<T>(
         &self,
-        rows: &RecordBatch,
+        rows: &[&RecordBatch],
         on_mismatch: OnMismatch,
         first_row: u64,
         commit: &mut dyn FnMut(Changes) -> Result<T>,
@@ -104,28 +104,36 @@ impl Table {
                     // Who replaces rows reads before it writes.
                     let mut reserved = self.shared.lock.write();
                     let layout = self.layout()?;
-                    let (rows, _) = self.with_ids(&layout, rows, &mut reserved)?;
+                    let with_ids =
+                        |rows: &&RecordBatch| self.with_ids(&layout, rows, &mut reserved);
+                    let rows: Vec<_> = rows.iter().map(with_ids).collect::<Result<_>>()?;
+                    let rows: Vec<&RecordBatch> = rows.iter().map(|(rows, _)| rows).collect();
                     self.append_as_it_is(&rows, on_mismatch, first_row, commit)?
                 }
             };
             if let Some(done) = done {
                 return Ok(done);
             }
-            self.evolve(rows, on_mismatch)?;
+            rows.iter().try_for_each(|rows| self.evolve(rows, on_mismatch))?;
         }
     }
 
     /// `None`, and nothing was written, if the table needs other columns first.
     fn append_as_it_is<T>(
         &self,
-        rows: &RecordBatch,
+        rows: &[&RecordBatch],
         on_mismatch: OnMismatch,
         first_row: u64,
         commit: &mut dyn FnMut(Changes) -> Result<T>,
     ) -> Result<Option<T>> {
         let layout = self.layout()?;
-        let Some(rows) = fitted(&layout, rows, on_mismatch, first_row)? else { return Ok(None) };
-        let changes = self.insertion(&layout, rows, first_row)?;
+        let (mut parts, mut first) = (Vec::with_capacity(rows.len()), first_row);
+        for rows in rows {
+            let Some(part) = fitted(&layout, rows, on_mismatch, first)? else { return Ok(None) };
+            parts.push(part);
+            first += rows.num_rows() as u64;
+        }
+        let changes = self.insertion(&layout, Fitted::joined(&layout, parts)?, first_row)?;
         commit(changes).map(Some)
     }
 

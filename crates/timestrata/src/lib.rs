@@ -72,21 +72,23 @@
 //! [`Changes`] and [`Snapshot::scan`].
 #![forbid(unsafe_code)]
 
+mod commit;
 #[cfg(all(doctest, feature = "ingest", feature = "sql"))]
 mod documents;
 
 pub use arrow_array;
 pub use arrow_schema;
+pub use commit::commit_together;
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
 pub use owner::{drop_by_name, owner_of};
 pub use timestrata_engine::{
     Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, Changes,
-    CheckReport, Clock, ColumnSize, Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut,
-    Finding, Io, KeyRange, LeadKey, LeadKind, Maintenance, Merge, MissingRange, PinInfo,
-    QuarantinedFile, RecoveryReport, RepairOptions, RepairReport, RepairedStream, Result,
-    Retention, Row, RowAppender, RunCompression, RunFormat, Scan, ScanSpec, ScrubStats, SeqNo,
-    Setting, SettingForm, Settings, Share, Snapshot, Store, StoreId, StoreStats, Stream, StreamId,
-    StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
+    CheckReport, Clock, ColumnSize, CommitPart, Durability, Error, ErrorKind, FORMAT_VERSION,
+    FileLeftOut, Finding, Io, KeyRange, LeadKey, LeadKind, LockRank, Maintenance, Merge,
+    MissingRange, PinInfo, QuarantinedFile, RecoveryReport, RepairOptions, RepairReport,
+    RepairedStream, Result, Retention, Row, RowAppender, RunCompression, RunFormat, Scan, ScanSpec,
+    ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store, StoreId, StoreStats,
+    Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
 };
 #[cfg(feature = "graph")]
 pub use timestrata_graph as graph;

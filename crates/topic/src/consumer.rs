@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use timestrata_engine::{Changes, Error, ErrorKind, Result, Store, StreamId};
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Store, StreamId};
 
 use super::Topic;
 use super::group::{self, Beat, Share, TopicPartition};
@@ -410,6 +410,12 @@ impl Consumer {
         Ok(Some(Polled { place: place.clone(), records }))
     }
 
+    /// The store that it reads.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Commits how far all partitions have been read, durably.
     ///
     /// # Errors
@@ -450,6 +456,22 @@ impl Consumer {
         offsets: &BTreeMap<TopicPartition, u64>,
         others: Changes,
     ) -> Result<()> {
+        let store = self.store.clone();
+        let commit = &mut |changes: Changes| match changes.is_empty() {
+            // Where the group is already there, somebody may have committed that a moment ago.
+            true => store.acknowledge(Durability::Synced),
+            false => store.commit(changes, Durability::Synced),
+        };
+        self.commit_offsets_by(offsets, others, commit).map(|_| ())
+    }
+
+    /// Has `commit` commit these offsets with other changes.
+    pub(super) fn commit_offsets_by(
+        &mut self,
+        offsets: &BTreeMap<TopicPartition, u64>,
+        others: Changes,
+        commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
+    ) -> Result<SeqNo> {
         let Some(group) = self.options.group.clone() else {
             let what = "offsets are committed for a group: name one";
             return Err(Error::new(ErrorKind::InvalidArgument, what));
@@ -459,14 +481,14 @@ impl Consumer {
         }
         let hub = self.store.model_state::<Hub>();
         let member = self.is_member.then_some(self.member.as_str());
-        hub.commit_offsets(&self.store, &group, member, offsets, others)?;
+        let seq = hub.commit_offsets(&self.store, &group, member, offsets, others, commit)?;
         for (place, offset) in offsets {
             if let Some(position) = self.positions.get_mut(place) {
                 position.committed = Some(*offset);
             }
         }
         self.committed_at_ns = self.store.monotonic_ns();
-        Ok(())
+        Ok(seq)
     }
 
     /// Commits forward what the last polls gave, if it is time. Who has lost its partitions meanwhile

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, Store, StreamId};
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Store, StreamId};
 use timestrata_io::sync::{Condvar, Mutex};
 
 use super::group::{Groups, TopicPartition};
@@ -55,7 +55,7 @@ impl Hub {
         }
     }
 
-    /// Commits offsets of a group, each the one that comes next, in one commit with other changes.
+    /// Has `commit` commit offsets of a group, each the one that comes next, with other changes.
     /// `member`: who, if it is a member; else somebody who reads partitions of its own choice.
     ///
     /// # Errors
@@ -68,7 +68,8 @@ impl Hub {
         member: Option<&str>,
         offsets: &BTreeMap<TopicPartition, u64>,
         others: Changes,
-    ) -> Result<()> {
+        commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
+    ) -> Result<SeqNo> {
         let _committing = self.committing.lock();
         let mut changes = others;
         for (place, offset) in offsets {
@@ -91,12 +92,7 @@ impl Hub {
             changes = changes
                 .insert(topic.shared.id, group_row(store, group, place, *offset, generation)?);
         }
-        // Where the group is already there, somebody may have committed that a moment ago.
-        match changes.is_empty() {
-            true => store.acknowledge(Durability::Synced)?,
-            false => store.commit(changes, Durability::Synced)?,
-        };
-        Ok(())
+        commit(changes)
     }
 
     /// Puts a group's offset where the caller says, back too.

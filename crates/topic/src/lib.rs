@@ -44,6 +44,7 @@
 
 mod audit;
 mod checkpoint;
+mod commit_part;
 mod consumer;
 mod envelope;
 mod export;
@@ -73,6 +74,7 @@ mod tree;
 
 pub use audit::Audited;
 pub use checkpoint::{Proved, origin_of, verify_record};
+pub use commit_part::{OffsetsWrite, TopicWrite};
 pub use consumer::Consumer;
 pub use envelope::{RecordPlace, write_envelope};
 pub use export::ExportedTiles;

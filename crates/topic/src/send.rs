@@ -82,7 +82,7 @@ impl Default for SendOptions<'_> {
 /// Records for one partition, with their places in what was given.
 type Group<'a, 'r> = Vec<(usize, &'a Record<'r>)>;
 /// Receipts, with the places of their records.
-type Placed = Vec<(usize, Receipt)>;
+pub(super) type Placed = Vec<(usize, Receipt)>;
 /// Records by partition.
 type RecordsByPartition<'a, 'r> = BTreeMap<u32, (Arc<Partition>, Group<'a, 'r>)>;
 
@@ -175,14 +175,8 @@ impl Topic {
         options: &SendOptions<'_>,
         others: Changes,
     ) -> Result<Vec<Receipt>> {
-        self.check_sizes(records)?;
-        let groups = self.grouped(records, options)?;
-        if groups.len() > 1 && (options.expected_offset.is_some() || options.sequence.is_some()) {
-            let what = "an expected offset and a sequence are of one partition; the records are for \
-                        several: name the partition, or send them one by one";
-            return Err(Error::new(ErrorKind::InvalidArgument, what));
-        }
-        let (seq, mut receipts) = match self.commit_groups(&groups, options, others)? {
+        let commit = &mut |changes| self.store.commit_leaving_sync(changes, options.durability);
+        let (seq, mut receipts) = match self.commit_records(records, options, others, commit)? {
             Staged::New(sent) => sent,
             Staged::Repeated(receipts) => {
                 // Whoever repeats a send may not have had an answer: this is its acknowledgement.
@@ -200,20 +194,28 @@ impl Topic {
         Ok(receipts.into_iter().map(|(_, receipt)| receipt).collect())
     }
 
-    /// Commits records by partition with other changes, not synced yet. Gives the receipts with the places
-    /// of the records.
-    fn commit_groups(
+    /// Has `commit` commit records with other changes, while nobody else appends to their partitions. Gives the receipts with
+    /// the places of the records.
+    pub(super) fn commit_records(
         &self,
-        groups: &RecordsByPartition<'_, '_>,
+        records: &[Record<'_>],
         options: &SendOptions<'_>,
         others: Changes,
+        commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<Staged<(SeqNo, Placed)>> {
+        self.check_sizes(records)?;
+        let groups = self.grouped(records, options)?;
+        if groups.len() > 1 && (options.expected_offset.is_some() || options.sequence.is_some()) {
+            let what = "an expected offset and a sequence are of one partition; the records are for \
+                        several: name the partition, or send them one by one";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
         // In the order of their numbers, as everybody locks them.
         let mut lives = Vec::with_capacity(groups.len());
         for (partition, _) in groups.values() {
             lives.push(partition.lock(&self.store)?);
         }
-        let committed = self.commit_locked(groups, &mut lives, options, others);
+        let committed = self.commit_locked(&groups, &mut lives, options, others, commit);
         if committed.is_err() {
             lives.into_iter().for_each(LivePartition::forget);
         }
@@ -226,6 +228,7 @@ impl Topic {
         lives: &mut [LivePartition<'_>],
         options: &SendOptions<'_>,
         others: Changes,
+        commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<Staged<(SeqNo, Placed)>> {
         let (mut changes, mut receipts, mut staged) = (others, Vec::new(), Vec::new());
         for (live, (partition, group)) in lives.iter_mut().zip(groups.values()) {
@@ -241,7 +244,7 @@ impl Topic {
             staged.push((first, list, times));
         }
         // Synced once the partitions are free again for others, who share the sync.
-        let seq = self.store.commit_leaving_sync(changes, options.durability)?;
+        let seq = commit(changes)?;
         for (live, (first, list, times)) in lives.iter_mut().zip(&staged) {
             live.take_in(*first, list, times)?;
         }
@@ -355,7 +358,7 @@ fn check_expected(partition: &Partition, next: u64, options: &SendOptions<'_>) -
 }
 
 /// What became of records that were to be sent.
-enum Staged<T> {
+pub(super) enum Staged<T> {
     /// They are new.
     New(T),
     /// They had been sent before.

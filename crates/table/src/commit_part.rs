@@ -1,0 +1,102 @@
+//! A table's part of a commit that several models make together.
+
+use std::ops::RangeBounds;
+
+use arrow_array::RecordBatch;
+use timestrata_engine::{Changes, CommitPart, KeyRange, LockRank, Result, SeqNo, Store, StreamId};
+use timestrata_values::range::key_range;
+
+use super::Table;
+use super::fit::OnMismatch;
+
+/// What a commit over several models does to a table: rows that are appended, of which those with a key that is there replace it,
+/// and ranges of time whose earlier rows are deleted.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_array::{Float64Array, Int64Array, RecordBatch};
+/// use timestrata_engine::{Changes, CommitPart, Durability, KeyRange, Settings, Store};
+/// use timestrata_table::{Table, TableOptions, TableWrite};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// let rows = RecordBatch::try_from_iter([
+///     ("time", Arc::new(Int64Array::from(vec![1, 2])) as arrow_array::ArrayRef),
+///     ("celsius", Arc::new(Float64Array::from(vec![20.5, 21.0])) as _),
+/// ])?;
+/// let kitchen = Table::create_for(&store, "kitchen", &rows, &TableOptions::default())?;
+/// let mut write = TableWrite::new(&kitchen);
+/// write.append(rows);
+/// // `timestrata::commit_together` does this for the parts of several models.
+/// write.commit(Changes::new(), &mut |changes| store.commit(changes, Durability::Written))?;
+/// assert_eq!(kitchen.view()?.count(&KeyRange::ALL)?, 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct TableWrite {
+    table: Table,
+    rows: Vec<RecordBatch>,
+    deleted: Vec<KeyRange>,
+    on_mismatch: OnMismatch,
+}
+
+impl TableWrite {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(table: &Table) -> Self {
+        let (rows, deleted) = (Vec::new(), Vec::new());
+        Self { table: table.clone(), rows, deleted, on_mismatch: OnMismatch::Error }
+    }
+
+    /// What is done about rows that don't fit the table; unless it is said they are an error.
+    #[must_use]
+    pub fn on_mismatch(self, on_mismatch: OnMismatch) -> Self {
+        Self { on_mismatch, ..self }
+    }
+
+    /// Appends rows, behind those before.
+    pub fn append(&mut self, rows: RecordBatch) {
+        self.rows.push(rows);
+    }
+
+    /// Deletes the rows of earlier commits whose time is in a range.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the range ends before it begins.
+    pub fn delete(&mut self, range: impl RangeBounds<i64>) -> Result<()> {
+        self.deleted.push(key_range(&range)?);
+        Ok(())
+    }
+}
+
+impl CommitPart for TableWrite {
+    fn store(&self) -> &Store {
+        self.table.store()
+    }
+
+    fn rank(&self) -> LockRank {
+        LockRank::Table
+    }
+
+    fn stream(&self) -> StreamId {
+        self.table.id()
+    }
+
+    fn commit(
+        &mut self,
+        before: Changes,
+        rest: &mut dyn FnMut(Changes) -> Result<SeqNo>,
+    ) -> Result<SeqNo> {
+        let ranges = self.deleted.iter().filter(|range| !range.is_empty());
+        let before = ranges.fold(before, |all, range| all.delete_range(self.table.id(), *range));
+        let rows = self.rows.iter().filter(|rows| rows.num_rows() > 0);
+        let rows: Vec<&RecordBatch> = rows.collect();
+        if rows.is_empty() {
+            return rest(before);
+        }
+        let rest = &mut |changes| rest(before.clone().and(changes));
+        self.table.append_through(&rows, self.on_mismatch, 0, rest)
+    }
+}
