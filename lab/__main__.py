@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOTALS = ROOT / "lab-totals.jsonl"
 # One part's turn in the lab.
 TURN_SECONDS = 120
-SIMULATED_KINDS = ("streams", "tables", "topics", "graphs", "logs", "timelogs")
+SIMULATED_KINDS = ("streams", "tables", "topics", "graphs", "logs", "timelogs", "models")
 PARTS = ("lab.kills", "lab.cuts", "lab.random_models", "lab.fuzz")
 # Of the gate, only what its seed decides whole: where a kill or a cut falls follows the machine's
 # load too, and a change must not fail by luck.

@@ -46,7 +46,6 @@ pub use cell::Cell;
 pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};
 pub use code_table::{Code, CodeTable};
-pub use commit::{CommitPart, LockRank};
 pub use directory::QuarantinedFile;
 pub use error::{Error, ErrorKind, MissingRange, Result};
 pub use memory::ask_for_copy;
@@ -65,7 +64,8 @@ pub use settings::{
 pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};
 pub use store::{
-    Access, BulkCommit, GroupAppender, RowAppender, RowChange, Store, StoreStats, StreamStats,
+    Access, BulkCommit, CommitPart, GroupAppender, LockRank, RowAppender, RowChange, Store,
+    StoreStats, StreamStats,
 };
 pub use stream::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, COMPRESSION_PROPERTY, LeadKind, RunCompression,

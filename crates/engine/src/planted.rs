@@ -36,6 +36,10 @@ pub enum Plant {
     UnsyncedEntry,
     /// Time logs: a value is acknowledged as synced before it is.
     UnsyncedValue,
+    /// Several models: a commit of theirs is acknowledged as synced before it is.
+    UnsyncedTogether,
+    /// Several models: what the first of them changes is committed by itself.
+    CommitInTwo,
     /// A writer doesn't look whether it still holds the store's lock.
     UnlookedLock,
     /// A store goes on after a failure that leaves in doubt what is on disk.

@@ -1,5 +1,5 @@
 //! The simulator: a disk that crashes where it is told to, reference models of a store of
-//! streams, of tables, of topics, of graphs, of logs and of time logs, and a runner that compares the two after every crash.
+//! streams, of tables, of topics, of graphs, of logs, of time logs and of all of them together, and a runner that compares the two after every crash.
 //!
 //! Not published. Everything is repeatable from a seed: the same seed gives the same
 //! operations, crash states and answers.
@@ -10,6 +10,7 @@ mod graphs;
 mod journal;
 mod letter;
 mod logs;
+mod models;
 mod runner;
 mod story;
 mod streams;
@@ -26,6 +27,7 @@ pub use disk::{
 };
 pub use graphs::Graphs;
 pub use logs::LogEntries;
+pub use models::Models;
 pub use runner::{Effort, Report, Violation, damage, pull_lock, run};
 pub use streams::Streams;
 pub use subject::Subject;
@@ -45,6 +47,8 @@ pub type StreamWorkload = Workload<Streams>;
 pub type GraphWorkload = Workload<Graphs>;
 /// Workloads over logs.
 pub type LogWorkload = Workload<LogEntries>;
+/// Workloads over one of each model, changed together.
+pub type ModelsWorkload = Workload<Models>;
 /// Workloads over tables.
 pub type TableWorkload = Workload<Tables>;
 /// Workloads over time logs.

@@ -9,7 +9,7 @@
 //! timestrata-sim --seed 7           other crash states and samples
 //! timestrata-sim --schedules 100    so many orders of a store's threads and users, from the seed on
 //! timestrata-sim --seconds 60       the same for so long, from a seed of its own unless one is given
-//! timestrata-sim --of tables        workloads over tables, and not over plain streams; also topics, graphs, logs, timelogs
+//! timestrata-sim --of tables        workloads over tables, and not over plain streams; also topics, graphs, logs, timelogs, models
 //! ```
 //!
 //! The last line is one of JSON, with what the run comes to.
@@ -18,8 +18,8 @@ use std::process::ExitCode;
 
 use timestrata_io::{OsRng, Rng};
 use timestrata_sim::{
-    Effort, Graphs, LogEntries, Report, Streams, Subject, Tables, Timelogs, Topics, Workload, run,
-    run_for, run_schedules,
+    Effort, Graphs, LogEntries, Models, Report, Streams, Subject, Tables, Timelogs, Topics,
+    Workload, run, run_for, run_schedules,
 };
 
 /// All words of a length: about twenty times as many as of the length before.
@@ -81,6 +81,7 @@ fn report(mut arguments: impl Iterator<Item = String>) -> Result<(String, bool),
         Graphs::KIND => chosen::<Graphs>(choice, full),
         LogEntries::KIND => chosen::<LogEntries>(choice, full),
         Timelogs::KIND => chosen::<Timelogs>(choice, full),
+        Models::KIND => chosen::<Models>(choice, full),
         Topics::KIND => chosen::<Topics>(choice, full),
         _ => Err(format!("there are no workloads of '{kind}'")),
     }?;

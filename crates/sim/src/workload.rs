@@ -119,7 +119,8 @@ mod tests {
 
     use crate::letter::alphabet;
     use crate::{
-        Graphs, LogEntries, StreamWorkload, Streams, Subject, Tables, Timelogs, Topics, Workload,
+        Graphs, LogEntries, Models, StreamWorkload, Streams, Subject, Tables, Timelogs, Topics,
+        Workload,
     };
 
     fn check_letters<S: Subject>() {
@@ -140,6 +141,7 @@ mod tests {
         check_letters::<Graphs>();
         check_letters::<LogEntries>();
         check_letters::<Timelogs>();
+        check_letters::<Models>();
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One commit over several models.
 
+use timestrata_engine::planted::{Plant, is_planted};
 use timestrata_engine::{Changes, CommitPart, Durability, Error, ErrorKind, Result, SeqNo, Store};
 
 /// Makes one commit of what several models are to change: all of it is there from the same moment on, with one [`SeqNo`], or nothing
@@ -42,12 +43,19 @@ pub fn commit_together(
 ) -> Result<SeqNo> {
     parts.sort_by_key(|part| (part.rank(), part.stream()));
     check(store, parts)?;
-    let seq = commit_rest(parts, Changes::new(), &mut |changes| match changes.is_empty() {
+    let commit = &mut |changes: Changes| match changes.is_empty() {
         true => store.acknowledge(Durability::Written),
         // Synced once all are free again for others, who share the sync.
         false => store.commit_leaving_sync(changes, durability),
-    })?;
-    if durability == Durability::Synced {
+    };
+    let seq = match parts.split_first_mut() {
+        Some((first, rest)) if is_planted(Plant::CommitInTwo) => {
+            first.commit(Changes::new(), commit)?;
+            commit_rest(rest, Changes::new(), commit)?
+        }
+        _ => commit_rest(parts, Changes::new(), commit)?,
+    };
+    if durability == Durability::Synced && !is_planted(Plant::UnsyncedTogether) {
         store.sync_through(seq)?;
     }
     parts.iter_mut().for_each(|part| part.announce());

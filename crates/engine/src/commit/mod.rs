@@ -5,8 +5,6 @@
 
 mod bulk_load;
 mod direct;
-mod part;
 mod write;
 
 pub(crate) use bulk_load::BulkLoad;
-pub use part::{CommitPart, LockRank};

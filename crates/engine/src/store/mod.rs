@@ -4,6 +4,7 @@ mod appender;
 mod backup;
 mod bulk;
 mod close;
+mod commit_part;
 mod group_appender;
 mod handle;
 mod open;
@@ -26,6 +27,7 @@ use timestrata_io::sync::RwLock;
 
 pub use self::appender::RowAppender;
 pub use self::bulk::BulkCommit;
+pub use self::commit_part::{CommitPart, LockRank};
 pub use self::group_appender::{GroupAppender, RowChange};
 use self::handle::Handle;
 use self::open::Opening;

@@ -1,7 +1,8 @@
 //! Decayed bits give right rows or an error that names the file: no wrong answer.
 
 use timestrata_sim::{
-    Effort, Graphs, LogEntries, StreamWorkload, Subject, Tables, Timelogs, Topics, Workload, damage,
+    Effort, Graphs, LogEntries, Models, StreamWorkload, Subject, Tables, Timelogs, Topics,
+    Workload, damage,
 };
 
 const SEED: u64 = 3;
@@ -34,4 +35,5 @@ fn no_bit_turned_over_gives_a_wrong_answer_of_a_model() {
     expect_no_wrong_answer::<Graphs>("wfl");
     expect_no_wrong_answer::<LogEntries>("wfe");
     expect_no_wrong_answer::<Timelogs>("alfe");
+    expect_no_wrong_answer::<Models>("axfk");
 }

@@ -7,6 +7,7 @@ mod directory;
 mod disk_contract;
 mod graph_crashes;
 mod log_crashes;
+mod models_crashes;
 mod planted_faults;
 mod schedule;
 mod schedules;

@@ -1,7 +1,7 @@
 //! The runner must notice what it is there for: each fault planted here turns it red.
 
 use timestrata_sim::{
-    Effort, Graphs, Lie, LogEntries, Plant, Report, StreamWorkload, Streams, Subject,
+    Effort, Graphs, Lie, LogEntries, Models, Plant, Report, StreamWorkload, Streams, Subject,
     TableWorkload, Tables, Timelogs, Topics, Which, Workload, damage, pull_lock, run, run_schedule,
     run_schedules,
 };
@@ -174,6 +174,12 @@ fn an_entry_of_a_log_that_is_acknowledged_before_its_sync_is_noticed() {
 #[test]
 fn a_value_of_a_time_log_that_is_acknowledged_before_its_sync_is_noticed() {
     expect_planted_red::<Timelogs>(Plant::UnsyncedValue, &["s", "as"], "is lost");
+}
+
+#[test]
+fn a_commit_over_several_models_that_is_none_or_not_synced_is_noticed() {
+    expect_planted_red::<Models>(Plant::UnsyncedTogether, &["s", "gk"], "is lost");
+    expect_planted_red::<Models>(Plant::CommitInTwo, &["a", "xd"], "was given number");
 }
 
 #[test]

@@ -49,7 +49,10 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "sql",
         ],
     ),
-    ("crates/sim", &["io", "engine", "merkle", "timelog", "table", "logs", "topic", "graph"]),
+    (
+        "crates/sim",
+        &["timestrata", "io", "engine", "merkle", "timelog", "table", "logs", "topic", "graph"],
+    ),
     ("bench/rust", &["io", "format", "engine", "logs", "graph", "ingest"]),
     ("fuzz", &["io", "format", "engine", "merkle", "logs", "ingest"]),
 ];

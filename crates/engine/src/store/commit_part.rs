@@ -2,7 +2,8 @@
 
 use timestrata_format::StreamId;
 
-use crate::{Changes, Result, SeqNo, Store};
+use super::Store;
+use crate::{Changes, Result, SeqNo};
 
 /// Whose locks a [`CommitPart`] takes. Whoever takes those of several takes them in this order, and of one kind in that of
 /// their streams' ids, so that no two wait for each other.
@@ -13,12 +14,12 @@ use crate::{Changes, Result, SeqNo, Store};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockRank {
-    /// A table's.
-    Table,
     /// A graph's.
     Graph,
     /// A log's.
     Log,
+    /// A table's.
+    Table,
     /// A time log's, which has none that matters.
     Timelog,
     /// Those of a topic's partitions.
@@ -46,8 +47,8 @@ impl LockRank {
 /// commit of them:
 ///
 /// ```text
-///   table.commit(no changes, rest) ----+  locks the table, works out its changes
-///     rest = graph.commit(+ table's) --+  locks the graph, ...
+///   graph.commit(no changes, rest) ----+  locks the graph, works out its changes
+///     rest = table.commit(+ graph's) --+  locks the table, ...
 ///       rest = topic.commit(+ both) ---+
 ///         rest = the store's commit    |  one record of the log, one SeqNo
 ///       <------------------------------+  each takes in what was committed, and lets go of its lock
