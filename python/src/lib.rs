@@ -8,6 +8,7 @@ use pyo3::pymodule;
 
 mod codec;
 mod command;
+mod commit;
 mod error;
 mod events;
 mod fork;
@@ -43,16 +44,21 @@ mod _timestrata {
     use crate::{
         codec::{cbor_decode, cbor_encode},
         command::run_command,
-        graph::{Block, Edge, Graph, GraphView, Route, Walk},
-        logs::{LogBucket, LogEntries, LogEntriesIter, LogEntry, LogFacet, LogTail, Logs},
+        commit::Commit,
+        graph::{Block, CommitGraph, Edge, Graph, GraphView, Route, Walk},
+        logs::{
+            CommitLogs, LogBucket, LogEntries, LogEntriesIter, LogEntry, LogFacet, LogTail, Logs,
+        },
         open::open,
         repair::repair,
         reports::{BackupReport, CheckReport, Finding, Pin, RecoveryReport, RepairReport},
         store::Store,
-        table::{Rows, RowsIter, Table},
-        timelog::{PageSpan, PageSpanIter, PageSpanObjectsView, Timelog, TimelogIter},
+        table::{CommitTable, Rows, RowsIter, Table},
+        timelog::{
+            CommitTimelog, PageSpan, PageSpanIter, PageSpanObjectsView, Timelog, TimelogIter,
+        },
         topic::{
-            Consumer, Producer, Proof, Receipt, Record, SigningKey, Topic, verify,
+            CommitTopic, Consumer, Producer, Proof, Receipt, Record, SigningKey, Topic, verify,
             verify_consistency,
         },
     };

@@ -184,6 +184,10 @@ class World:
         keep(logs.tail())
         for each in (next(iter(logs.search())), logs.histogram()[0], logs.facets()[0]):
             keep(each)
+        commit = store.commit().__enter__()
+        keep(commit)
+        for part in (commit.table("t"), commit.topic("events"), commit.logs("app"), commit.graph("g"), commit.timelog("log")):
+            keep(part)
         store.pin("pin")
         for each in (store.pins()[0], store.check(), store.recovery):
             keep(each)

@@ -236,6 +236,9 @@ class Store:
         *,
         timeout: Duration | None = None,
     ) -> Rows: ...
+    def commit(
+        self, *, durability: Literal["written", "buffered", "synced"] | None = None
+    ) -> Commit: ...
     def queries(self) -> list[dict[str, Any]]: ...
     def cancel_query(self, id: int) -> bool: ...
     @property
@@ -268,6 +271,95 @@ class Store:
         traceback: TracebackType | None,
         /,
     ) -> Literal[False]: ...
+
+@final
+class Commit:
+    def table(self, name: str) -> CommitTable: ...
+    def topic(self, name: str) -> CommitTopic: ...
+    def logs(self, name: str) -> CommitLogs: ...
+    def graph(self, name: str) -> CommitGraph: ...
+    def timelog(self, name: str) -> CommitTimelog: ...
+    def consumed(self, consumer: Consumer) -> None: ...
+    @property
+    def seq(self) -> int | None: ...
+    def topic_receipts(self, name: str) -> list[Receipt]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool: ...
+
+@final
+class CommitTable:
+    def append(self, rows: Rowlike) -> None: ...
+
+@final
+class CommitTopic:
+    def send(
+        self,
+        record: Recordlike,
+        *,
+        partition: int | None = None,
+        expected_offset: int | None = None,
+    ) -> None: ...
+    def send_batch(
+        self,
+        records: Iterable[Recordlike],
+        *,
+        partition: int | None = None,
+        expected_offset: int | None = None,
+    ) -> None: ...
+
+@final
+class CommitLogs:
+    def write(
+        self,
+        message: str,
+        /,
+        *,
+        level: str | int | None = None,
+        source_time: TableTime | None = None,
+        labels: Mapping[str, str] | None = None,
+        **fields: Any,
+    ) -> None: ...
+    def write_many(self, entries: Iterable[LogEntrylike]) -> None: ...
+
+@final
+class CommitGraph:
+    def put(
+        self,
+        content: Buffer | str,
+        *,
+        id: BlockId | None = None,
+        version: int | None = None,
+        source_uri: str | None = None,
+        metadata: Mapping[str, Any] | str | None = None,
+    ) -> bytes: ...
+    def put_many(
+        self, blocks: Iterable[Blocklike] | SupportsArrowStream | SupportsArrowArray
+    ) -> None: ...
+    def link(
+        self,
+        source: BlockId,
+        kind: str,
+        target: BlockId,
+        *,
+        weight: float | None = None,
+        valid_from: TableTime | None = None,
+        properties: Mapping[str, Any] | str | None = None,
+    ) -> None: ...
+    def link_many(
+        self, edges: Iterable[Edgelike] | SupportsArrowStream | SupportsArrowArray
+    ) -> None: ...
+    def unlink(self, source: BlockId, kind: str, target: BlockId) -> None: ...
+    def delete(self, id: BlockId) -> None: ...
+
+@final
+class CommitTimelog:
+    def append(self, time: Timestamp, value: Any) -> None: ...
+    def delete(self, t1: Timestamp, t2: Timestamp | None = None) -> None: ...
 
 @final
 class Table:

@@ -143,6 +143,12 @@ impl<'a> OffsetsWrite<'a> {
         let offsets = consumer.uncommitted();
         Self { consumer, offsets }
     }
+
+    /// How far it has read by the word of the caller, who may have read ahead: of each partition the offset that comes next.
+    #[must_use]
+    pub fn up_to(consumer: &'a mut Consumer, offsets: BTreeMap<TopicPartition, u64>) -> Self {
+        Self { consumer, offsets }
+    }
 }
 
 impl CommitPart for OffsetsWrite<'_> {

@@ -8,6 +8,7 @@ mod input;
 mod object;
 mod open;
 mod route;
+mod staged;
 mod view;
 mod walk;
 
@@ -15,5 +16,6 @@ pub(crate) use block::Block;
 pub(crate) use edge::Edge;
 pub(crate) use object::Graph;
 pub(crate) use route::Route;
+pub(crate) use staged::{CommitGraph, GraphSteps};
 pub(crate) use view::GraphView;
 pub(crate) use walk::Walk;

@@ -2,13 +2,36 @@
 
 use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyMapping, PyString};
+use pyo3::types::{PyDict, PyMapping, PyString};
 use timestrata_logs::{Fields, Labels, NewEntry};
 
 use super::LogEntry;
 use super::arguments::{add_labels, each_pair, level_of, time_of};
 use crate::codec::cbor::{Keys, encode_as};
 use crate::error::{invalid, to_python, wrong_type};
+
+/// An entry of its parts, as a call gives them.
+///
+/// # Errors
+/// As [`fill`].
+pub(super) fn entry_of(
+    message: &str,
+    level: Option<&Bound<'_, PyAny>>,
+    source_time: Option<&Bound<'_, PyAny>>,
+    own: &Labels,
+    labels: Option<&Bound<'_, PyAny>>,
+    fields: Option<&Bound<'_, PyDict>>,
+) -> PyResult<NewEntry> {
+    let mut entry = NewEntry::new(message);
+    entry.level = level_of(level)?;
+    entry.source_time = time_of(source_time)?;
+    entry.labels.clone_from(own);
+    add_labels(&mut entry.labels, labels)?;
+    if let Some(fields) = fields {
+        add_fields(&mut entry.fields, fields)?;
+    }
+    Ok(entry)
+}
 
 /// Makes `entry` the one that somebody gave: a message alone, a mapping of its parts, or one that was
 /// read. It has `labels` where it says nothing else of them.

@@ -10,6 +10,7 @@ mod input;
 mod object;
 mod open;
 mod read;
+mod staged;
 mod tail;
 mod write;
 
@@ -17,4 +18,5 @@ pub(crate) use entries::{LogEntries, LogEntriesIter};
 pub(crate) use entry::LogEntry;
 pub(crate) use figures::{LogBucket, LogFacet};
 pub(crate) use object::Logs;
+pub(crate) use staged::CommitLogs;
 pub(crate) use tail::LogTail;

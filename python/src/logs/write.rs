@@ -5,8 +5,7 @@ use pyo3::types::PyDict;
 use timestrata_logs::{EntryBatch, NewEntry};
 
 use super::Logs;
-use super::arguments::{add_labels, level_of, time_of};
-use super::input::{add_fields, fill};
+use super::input::{entry_of, fill};
 use crate::error::to_python;
 use crate::interrupt::detached;
 
@@ -106,14 +105,7 @@ impl Logs {
         fields: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<i64> {
         self.log.model()?;
-        let mut entry = NewEntry::new(message);
-        entry.level = level_of(level)?;
-        entry.source_time = time_of(source_time)?;
-        entry.labels.clone_from(&self.labels);
-        add_labels(&mut entry.labels, labels)?;
-        if let Some(fields) = fields {
-            add_fields(&mut entry.fields, fields)?;
-        }
+        let entry = entry_of(message, level, source_time, &self.labels, labels, fields)?;
         let durability = self.log.handle.durability(sync);
         self.log.detached(py, |log| log.write_with(&entry, durability))
     }

@@ -7,8 +7,10 @@ mod object;
 mod open;
 mod read;
 mod rows;
+mod staged;
 mod values;
 mod write;
 
 pub(crate) use object::Table;
 pub(crate) use rows::{Rows, RowsIter};
+pub(crate) use staged::CommitTable;

@@ -88,7 +88,7 @@ impl Table {
     }
 
     /// The table, made with the columns of these rows if it isn't there.
-    pub(super) fn model_for(&self, py: Python<'_>, rows: &RecordBatch) -> PyResult<TableModel> {
+    pub(crate) fn model_for(&self, py: Python<'_>, rows: &RecordBatch) -> PyResult<TableModel> {
         if let Some(model) = self.existing(py)? {
             return Ok(model);
         }

@@ -23,6 +23,19 @@ use crate::settings::word;
 /// Rows of a stream that may wait in memory for its end.
 const WAITING_BYTES_MAX: usize = 8 << 20;
 
+/// Rows as one batch, whatever they are given as.
+pub(crate) fn batch_of(rows: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+    match Input::of(rows)? {
+        Input::One(batch) => Ok(batch),
+        Input::Stream(reader) => {
+            let schema = reader.schema();
+            let batches = rows.py().detach(|| reader.collect::<std::result::Result<Vec<_>, _>>());
+            let all = batches.map_err(failed).and_then(|batches| joined(&schema, &batches));
+            all.map_err(to_python)
+        }
+    }
+}
+
 pub(super) fn on_mismatch_of(name: &str) -> PyResult<OnMismatch> {
     word("on_mismatch", name, &[("error", OnMismatch::Error), ("widen", OnMismatch::Widen)])
 }
@@ -133,15 +146,7 @@ impl Table {
             let message = format!("table '{name}' is of another store: one commit is of one store");
             return Err(invalid(message));
         }
-        let batch = match Input::of(rows)? {
-            Input::One(batch) => batch,
-            Input::Stream(reader) => {
-                let schema = reader.schema();
-                let batches = py.detach(|| reader.collect::<std::result::Result<Vec<_>, _>>());
-                let all = batches.map_err(failed).and_then(|batches| joined(&schema, &batches));
-                all.map_err(to_python)?
-            }
-        };
+        let batch = batch_of(rows)?;
         Ok((self.model_for(py, &batch)?, batch))
     }
 

@@ -87,7 +87,7 @@ pub(crate) struct Consumer {
 }
 
 #[derive(Debug)]
-struct ConsumerState {
+pub(crate) struct ConsumerState {
     /// None once closed.
     consumer: Option<ConsumerModel>,
     /// What iterating has read and not given yet, and the next row of the first.
@@ -98,7 +98,7 @@ struct ConsumerState {
 }
 
 impl ConsumerState {
-    fn open(&mut self) -> PyResult<&mut ConsumerModel> {
+    pub(crate) fn open(&mut self) -> PyResult<&mut ConsumerModel> {
         self.consumer
             .as_mut()
             .ok_or_else(|| refused(ErrorKind::Closed, "the consumer has been closed"))
@@ -120,6 +120,15 @@ impl ConsumerState {
     }
 
     /// Where the partitions would be if what was not given yet had not been read.
+    /// The next offset of each partition of which something was given since it was committed last.
+    pub(crate) fn given_so_far(&mut self) -> PyResult<BTreeMap<TopicPartition, u64>> {
+        let mut offsets = self.given();
+        for (place, offset) in self.open()?.uncommitted() {
+            offsets.entry(place).or_insert(offset);
+        }
+        Ok(offsets)
+    }
+
     fn given(&self) -> BTreeMap<TopicPartition, u64> {
         let mut given = BTreeMap::new();
         for (index, polled) in self.ahead.iter().enumerate() {
@@ -171,6 +180,11 @@ impl Consumer {
     fn lock(&self) -> PyResult<MutexGuard<'_, ConsumerState>> {
         self.handle.store()?;
         Ok(self.state.lock())
+    }
+
+    /// The consumer for a commit of its offsets, which nobody else uses meanwhile.
+    pub(crate) fn reading(&self) -> PyResult<MutexGuard<'_, ConsumerState>> {
+        self.lock()
     }
 
     fn with<T: Send>(
@@ -501,22 +515,17 @@ impl Consumer {
     ) -> PyResult<()> {
         let also = also_of(py, &self.handle, also)?;
         let mut state = self.lock()?;
-        let mut offsets = state.given();
-        let consumer = state.open()?;
-        match record {
+        let offsets = match record {
             Some(record) => {
                 let (topic, partition, offset) = record
                     .place()
                     .ok_or_else(|| PyValueError::new_err("the record was not read from a topic"))?;
                 let place = TopicPartition { topic: topic.to_owned(), partition };
-                offsets = BTreeMap::from([(place, offset + 1)]);
+                BTreeMap::from([(place, offset + 1)])
             }
-            None => {
-                for (place, offset) in consumer.uncommitted() {
-                    offsets.entry(place).or_insert(offset);
-                }
-            }
-        }
+            None => state.given_so_far()?,
+        };
+        let consumer = state.open()?;
         detached(py, || {
             append_together(&also, &mut |changes| consumer.commit_offsets(&offsets, changes))
         })

@@ -8,6 +8,7 @@ mod producer;
 mod proof;
 mod receipt;
 mod record;
+mod staged;
 
 pub(crate) use consumer::Consumer;
 pub(crate) use object::Topic;
@@ -15,3 +16,4 @@ pub(crate) use producer::Producer;
 pub(crate) use proof::{Proof, SigningKey, verify, verify_consistency};
 pub(crate) use receipt::Receipt;
 pub(crate) use record::Record;
+pub(crate) use staged::{CommitTopic, TopicRecords};

@@ -1,0 +1,152 @@
+//! `CommitGraph`: what a commit over several models changes in a graph.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use timestrata_graph::{BlockId, Edge, EdgeKey, Graph as GraphModel, GraphChanges};
+
+use super::Graph;
+use super::arguments::{id_object, id_of, json_of};
+use super::input::{Content, GivenBlock, GivenBlocks, Said, edges_of};
+use crate::commit::Staging;
+use crate::lock::Lock;
+use crate::store::Store;
+
+/// What a commit changes in a graph. Made by `Commit.graph`. Its changes are made in the order in which they were asked for.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> with store.commit() as commit:
+/// ...     code = commit.graph("code")
+/// ...     f, g = code.put("f()"), code.put("g()")
+/// ...     code.link(f, "calls", g)
+/// >>> store.graph("code").edge_count()
+/// 1
+#[pyclass(frozen, module = "timestrata")]
+pub(crate) struct CommitGraph {
+    name: String,
+    staging: Staging,
+    steps: Lock<Vec<GraphStep>>,
+}
+
+enum GraphStep {
+    Put(GivenBlocks),
+    Link(Vec<Edge>),
+    Unlink(EdgeKey),
+    Delete(BlockId),
+}
+
+/// Changes on their way into a commit.
+pub(crate) struct GraphSteps {
+    pub(crate) graph: GraphModel,
+    steps: Vec<GraphStep>,
+}
+
+impl GraphSteps {
+    pub(crate) fn add_to<'a>(&'a self, changes: GraphChanges<'a>) -> GraphChanges<'a> {
+        self.steps.iter().fold(changes, |changes, step| match step {
+            GraphStep::Put(blocks) => blocks.put(changes),
+            GraphStep::Link(edges) => changes.link_many(edges.clone()),
+            GraphStep::Unlink(key) => changes.unlink(key.clone()),
+            GraphStep::Delete(id) => changes.delete(*id),
+        })
+    }
+}
+
+impl CommitGraph {
+    pub(crate) fn new(name: &str, staging: Staging) -> Self {
+        Self { name: name.to_owned(), staging, steps: Lock::new(Vec::new()) }
+    }
+
+    /// What it has; `None`: nothing. The graph is made if it is missing.
+    pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<GraphSteps>> {
+        let steps = std::mem::take(&mut *self.steps.lock());
+        if steps.is_empty() {
+            return Ok(None);
+        }
+        let graph = store.call_method1("graph", (&self.name,))?.cast_into::<Graph>()?;
+        Ok(Some(GraphSteps { graph: graph.get().graph.model()?.clone(), steps }))
+    }
+
+    fn add(&self, step: GraphStep) {
+        self.steps.lock().push(step);
+    }
+}
+
+#[pymethods]
+impl CommitGraph {
+    /// Put a block, as `Graph.put` takes it. Gives its id.
+    #[pyo3(signature = (content, *, id=None, version=None, source_uri=None, metadata=None))]
+    fn put<'py>(
+        &self,
+        content: &Bound<'py, PyAny>,
+        id: Option<&Bound<'py, PyAny>>,
+        version: Option<u32>,
+        source_uri: Option<String>,
+        metadata: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.staging.check()?;
+        let mut given = GivenBlock::new(Content::of(content)?);
+        given.id = id.map(id_of).transpose()?;
+        given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
+        (given.version, given.source_uri) = (version, source_uri);
+        let id = given.block().id();
+        self.add(GraphStep::Put(GivenBlocks::Each(vec![given])));
+        Ok(id_object(content.py(), id))
+    }
+
+    /// Put blocks, as `Graph.put_many` takes them.
+    fn put_many(&self, blocks: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.staging.check()?;
+        let blocks = GivenBlocks::of(blocks)?;
+        self.add(GraphStep::Put(blocks));
+        Ok(())
+    }
+
+    /// Link two blocks, as `Graph.link` takes them.
+    #[pyo3(signature = (source, kind, target, *, weight=None, valid_from=None, properties=None))]
+    fn link(
+        &self,
+        source: &Bound<'_, PyAny>,
+        kind: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+        weight: Option<&Bound<'_, PyAny>>,
+        valid_from: Option<&Bound<'_, PyAny>>,
+        properties: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.staging.check()?;
+        let edge = Said { weight, valid_from, properties }.edge(source, kind, target)?;
+        self.add(GraphStep::Link(vec![edge]));
+        Ok(())
+    }
+
+    /// Link blocks, as `Graph.link_many` takes them.
+    fn link_many(&self, edges: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.staging.check()?;
+        let edges = edges_of(edges)?;
+        self.add(GraphStep::Link(edges));
+        Ok(())
+    }
+
+    /// Take an edge away, if it is there.
+    fn unlink(
+        &self,
+        source: &Bound<'_, PyAny>,
+        kind: &str,
+        target: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.staging.check()?;
+        let key = EdgeKey { source: id_of(source)?, kind: kind.into(), target: id_of(target)? };
+        self.add(GraphStep::Unlink(key));
+        Ok(())
+    }
+
+    /// Delete a block with its edges, if it is there.
+    fn delete(&self, id: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.staging.check()?;
+        let id = id_of(id)?;
+        self.add(GraphStep::Delete(id));
+        Ok(())
+    }
+}

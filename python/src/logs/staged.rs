@@ -1,0 +1,85 @@
+//! `CommitLogs`: what a commit over several models writes to a log.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use timestrata_logs::{Labels, LogsWrite, NewEntry};
+
+use super::Logs;
+use super::input::{entry_of, fill};
+use crate::commit::Staging;
+use crate::interrupt::detached;
+use crate::lock::Lock;
+use crate::store::Store;
+
+/// What a commit writes to a log. Made by `Commit.logs`.
+///
+/// Examples
+/// --------
+/// >>> import timestrata
+/// >>> store = timestrata.open()
+/// >>> with store.commit() as commit:
+/// ...     commit.logs("app").write("request served", level="info", status=200)
+/// ...     commit.logs("app").write_many(["begun", {"message": "done", "level": "warn"}])
+/// >>> store.logs("app").count()
+/// 3
+#[pyclass(frozen, module = "timestrata")]
+pub(crate) struct CommitLogs {
+    name: String,
+    staging: Staging,
+    entries: Lock<Vec<NewEntry>>,
+}
+
+impl CommitLogs {
+    pub(crate) fn new(name: &str, staging: Staging) -> Self {
+        Self { name: name.to_owned(), staging, entries: Lock::new(Vec::new()) }
+    }
+
+    /// What it has; `None`: nothing. The log is made if it is missing.
+    pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<LogsWrite>> {
+        let entries = std::mem::take(&mut *self.entries.lock());
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let logs = store.call_method1("logs", (&self.name,))?.cast_into::<Logs>()?;
+        let model = logs.get().log.model()?;
+        let batch = detached(store.py(), || {
+            let mut batch = model.batch()?;
+            entries.iter().try_for_each(|entry| batch.push(entry))?;
+            Ok(batch)
+        })?;
+        Ok(Some(LogsWrite::new(model, batch)))
+    }
+}
+
+#[pymethods]
+impl CommitLogs {
+    /// Write one entry, behind those before, as `Logs.write` takes it.
+    #[pyo3(signature = (message, /, *, level=None, source_time=None, labels=None, **fields))]
+    fn write(
+        &self,
+        message: &str,
+        level: Option<&Bound<'_, PyAny>>,
+        source_time: Option<&Bound<'_, PyAny>>,
+        labels: Option<&Bound<'_, PyAny>>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        self.staging.check()?;
+        let entry = entry_of(message, level, source_time, &Labels::default(), labels, fields)?;
+        self.entries.lock().push(entry);
+        Ok(())
+    }
+
+    /// Write entries, behind those before, as `Logs.write_many` takes them.
+    fn write_many(&self, entries: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.staging.check()?;
+        let none = Labels::default();
+        let filled = entries.try_iter()?.map(|given| {
+            let mut entry = NewEntry::default();
+            fill(&mut entry, &none, &given?)?;
+            Ok(entry)
+        });
+        let filled = filled.collect::<PyResult<Vec<_>>>()?;
+        self.entries.lock().extend(filled);
+        Ok(())
+    }
+}
