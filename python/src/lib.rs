@@ -28,6 +28,7 @@ mod rows;
 mod settings;
 #[cfg(feature = "sql")]
 mod sql;
+mod staging;
 mod store;
 mod table;
 mod timelog;

@@ -2,7 +2,5 @@
 
 mod end;
 mod object;
-mod staging;
 
 pub(crate) use object::Commit;
-pub(crate) use staging::Staging;

@@ -6,13 +6,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use timestrata_engine::Durability;
 
-use super::Staging;
 use super::end::Parts;
 use crate::error::invalid;
 use crate::graph::CommitGraph;
 use crate::lock::Lock;
 use crate::logs::CommitLogs;
 use crate::settings::word;
+use crate::staging::Staging;
 use crate::store::Store;
 use crate::table::CommitTable;
 use crate::timelog::CommitTimelog;

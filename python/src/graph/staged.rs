@@ -7,8 +7,8 @@ use timestrata_graph::{BlockId, Edge, EdgeKey, Graph as GraphModel, GraphChanges
 use super::Graph;
 use super::arguments::{id_object, id_of, json_of};
 use super::input::{Content, GivenBlock, GivenBlocks, Said, edges_of};
-use crate::commit::Staging;
 use crate::lock::Lock;
+use crate::staging::Staging;
 use crate::store::Store;
 
 /// What a commit changes in a graph. Made by `Commit.graph`. Its changes are made in the order in which they were asked for.

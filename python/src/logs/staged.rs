@@ -6,9 +6,9 @@ use timestrata_logs::{Labels, LogsWrite, NewEntry};
 
 use super::Logs;
 use super::input::{entry_of, fill};
-use crate::commit::Staging;
 use crate::interrupt::detached;
 use crate::lock::Lock;
+use crate::staging::Staging;
 use crate::store::Store;
 
 /// What a commit writes to a log. Made by `Commit.logs`.

@@ -6,8 +6,8 @@ use timestrata_table::TableWrite;
 
 use super::Table;
 use super::write::batch_of;
-use crate::commit::Staging;
 use crate::lock::Lock;
+use crate::staging::Staging;
 use crate::store::Store;
 
 /// What a commit appends to a table. Made by `Commit.table`.

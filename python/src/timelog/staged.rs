@@ -10,9 +10,9 @@ use timestrata_timelog::{Codec, EntryBatch, TimelogWrite, Unit};
 use super::arguments::TimeRange;
 use super::{Asked, Timelog};
 use crate::codec::encode;
-use crate::commit::Staging;
 use crate::error::{invalid, refused, to_python};
 use crate::lock::Lock;
+use crate::staging::Staging;
 use crate::store::Store;
 use crate::timestamp::timestamp;
 

@@ -6,8 +6,8 @@ use timestrata_topic::{Receipt as ModelReceipt, Topic as TopicModel, TopicWrite}
 
 use super::arguments::GivenRecord;
 use super::{Receipt, Topic};
-use crate::commit::Staging;
 use crate::lock::Lock;
+use crate::staging::Staging;
 use crate::store::Store;
 
 /// What a commit appends to a topic. Made by `Commit.topic`.

@@ -24,12 +24,12 @@ impl Staging {
         }
     }
 
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.0.store(true, Ordering::Release);
     }
 
     /// Whether it was open until now.
-    pub(super) fn end(&self) -> bool {
+    pub(crate) fn end(&self) -> bool {
         self.0.swap(false, Ordering::AcqRel)
     }
 }
