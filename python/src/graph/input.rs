@@ -16,13 +16,13 @@ use crate::typed::is_arrow;
 
 /// Content of a block, without a copy where it is bytes, text, or a block that was read.
 #[derive(Debug)]
-pub(super) enum Content {
+enum Content {
     Given(Payload),
     Read(ModelBlock),
 }
 
 impl Content {
-    pub(super) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Some(given) = Payload::of(value)? {
             return Ok(Self::Given(given));
         }
@@ -60,8 +60,23 @@ pub(super) struct GivenBlock {
 }
 
 impl GivenBlock {
-    pub(super) fn new(content: Content) -> Self {
+    fn new(content: Content) -> Self {
         Self { id: None, version: None, source_uri: None, metadata: None, is_text: None, content }
+    }
+
+    /// The parts that a call gives.
+    pub(super) fn of_parts(
+        content: &Bound<'_, PyAny>,
+        id: Option<&Bound<'_, PyAny>>,
+        version: Option<u32>,
+        source_uri: Option<String>,
+        metadata: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut given = Self::new(Content::of(content)?);
+        given.id = id.map(id_of).transpose()?;
+        given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
+        (given.version, given.source_uri) = (version, source_uri);
+        Ok(given)
     }
 
     /// A `Block`, a mapping of its parts, or the content alone.

@@ -7,8 +7,8 @@ use pyo3::types::PyBytes;
 use timestrata_graph::{EdgeKey, Graph as GraphModel, GraphChanges, GraphOptions, Unlinked};
 
 use super::GraphView;
-use super::arguments::{durability_of, id_object, id_of, ids_of, json_of};
-use super::input::{Content, GivenBlock, GivenBlocks, Said, edges_of};
+use super::arguments::{durability_of, id_object, id_of, ids_of};
+use super::input::{GivenBlock, GivenBlocks, Said, edges_of};
 use super::view::Moment;
 use crate::error::invalid;
 use crate::fork::Guarded;
@@ -109,10 +109,7 @@ impl Graph {
         metadata: Option<&Bound<'py, PyAny>>,
         durability: Option<&str>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let mut given = GivenBlock::new(Content::of(content)?);
-        given.id = id.map(id_of).transpose()?;
-        given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
-        (given.version, given.source_uri) = (version, source_uri);
+        let given = GivenBlock::of_parts(content, id, version, source_uri, metadata)?;
         let ids = self.commit(content.py(), &GraphChanges::new().put(given.block()), durability)?;
         ids.into_iter().next().ok_or_else(|| invalid("no block"))
     }

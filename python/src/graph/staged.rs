@@ -5,8 +5,8 @@ use pyo3::types::PyBytes;
 use timestrata_graph::{BlockId, Edge, EdgeKey, Graph as GraphModel, GraphChanges};
 
 use super::Graph;
-use super::arguments::{id_object, id_of, json_of};
-use super::input::{Content, GivenBlock, GivenBlocks, Said, edges_of};
+use super::arguments::{id_object, id_of};
+use super::input::{GivenBlock, GivenBlocks, Said, edges_of};
 use crate::lock::Lock;
 use crate::staging::Staging;
 use crate::store::Store;
@@ -87,10 +87,7 @@ impl CommitGraph {
         metadata: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         self.staging.check()?;
-        let mut given = GivenBlock::new(Content::of(content)?);
-        given.id = id.map(id_of).transpose()?;
-        given.metadata = metadata.map(|given| json_of("metadata", given)).transpose()?.flatten();
-        (given.version, given.source_uri) = (version, source_uri);
+        let given = GivenBlock::of_parts(content, id, version, source_uri, metadata)?;
         let id = given.block().id();
         self.add(GraphStep::Put(GivenBlocks::Each(vec![given])));
         Ok(id_object(content.py(), id))
