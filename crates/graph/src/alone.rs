@@ -115,7 +115,7 @@ impl Graph {
         let resident = self.shared.resident.lock();
         let mut latest = self.shared.latest.lock();
         if latest.is_due() {
-            latest.read(&self.store.snapshot()?, self.shared.blocks)?;
+            latest.read(&self.store.snapshot_of(self.shared.blocks)?, self.shared.blocks)?;
         }
         let Some((version, view)) = latest.of(id).zip(resident.newest()) else { return Ok(None) };
         let Some(gone) = keys_at(view, id) else { return Ok(None) };

@@ -243,7 +243,7 @@ impl Graph {
     ) -> Result<Changed> {
         changes.check()?;
         let mut resident = self.shared.resident.lock();
-        let snapshot = self.store.snapshot()?;
+        let snapshot = self.store.snapshot_of_streams(&self.shared.all_streams())?;
         let in_memory = resident.at(snapshot.seq(), self.store.is_read_only());
         let mut staged = Staged::new(&self.shared, &snapshot, in_memory)?;
         for change in &changes.list {

@@ -55,6 +55,14 @@ pub(super) struct SharedGraph {
     pub(super) blocks_near: AtomicUsize,
 }
 
+impl SharedGraph {
+    /// All that it is kept in: a view of these costs nothing for what else the store has.
+    pub(super) fn all_streams(&self) -> Vec<StreamId> {
+        let always = [self.blocks, self.edges_out, self.edges_in];
+        always.into_iter().chain(self.versions).collect()
+    }
+}
+
 /// A graph of an open store. Cheap to clone; clones are the same graph, and may be used from several
 /// threads.
 ///

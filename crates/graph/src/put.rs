@@ -27,7 +27,7 @@ impl Graph {
         let resident = self.shared.resident.lock();
         let mut latest = self.shared.latest.lock();
         if latest.is_due() {
-            latest.read(&self.store.snapshot()?, self.shared.blocks)?;
+            latest.read(&self.store.snapshot_of(self.shared.blocks)?, self.shared.blocks)?;
         }
         let id = block.id();
         let Some(before) = latest.of(id) else { return Ok(None) };

@@ -207,7 +207,7 @@ impl Table {
         };
         check_ids(layout, &rows, first_row)?;
         let (rows, identities) = last_of_each(layout, rows)?;
-        let snapshot = self.shared.store.snapshot()?;
+        let snapshot = self.shared.store.snapshot_of(index)?;
         let key = layout.key_arrays(&rows);
         let before = times_of(&snapshot, index, &identities, &key)?;
         let now = time::values(rows.column(layout.time()))?;
