@@ -26,14 +26,15 @@ fn a_seed_gives_the_same_schedule_again() {
 /// So many schedules at most look for the fault below, and end where it is found. What a seed draws
 /// changes with the engine, and so does the number.
 const STALE_FLOOR_WITHIN: u64 = 10_000;
-/// From seed 1 on it takes 1,310, half of which have models beside and a third a disk in trouble.
+/// From seed 1 on it takes 1,363, half of which have models beside and a third a disk in trouble.
 const STALE_FLOOR_FROM: u64 = 1_201;
 
 #[test]
 fn a_floor_of_the_log_that_is_stale_is_found_without_being_told_where() {
     let totals = run_schedules(STALE_FLOOR_FROM, STALE_FLOOR_WITHIN, Some(Plant::StaleFloor));
     let mut found = totals.violations.iter();
-    let found = found.find(|(_, problem)| problem.contains("crash") && problem.contains("holds"));
+    // Whichever model misses what the log has let go of.
+    let found = found.find(|(_, problem)| problem.contains("crash"));
     let Some((seed, problem)) = found else { panic!("it was not found: {totals}") };
     println!("after {} schedules: seed {seed}: {problem}", totals.schedules);
     let honest = run_schedule(*seed, None);
