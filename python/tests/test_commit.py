@@ -1,5 +1,6 @@
 """One commit over several models: all that its block changes, or nothing."""
 
+import contextlib
 import threading
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,26 @@ def test_a_commit_of_a_closed_or_read_only_store_is_refused(tmp_path: Path) -> N
     with timestrata.open(tmp_path / "store", mode="r") as reader:
         with pytest.raises(timestrata.ReadOnlyError), reader.commit() as commit:
             commit.logs("app").write("no")
+
+
+def test_what_a_thread_adds_while_the_block_ends_is_in_it_or_refused() -> None:
+    for _ in range(30):
+        store = timestrata.open()
+        added = 0
+        with store.commit() as commit:
+            door = commit.timelog("door")
+            begun = threading.Event()
+
+            def work(door: timestrata.CommitTimelog = door, begun: threading.Event = begun) -> None:
+                nonlocal added
+                with contextlib.suppress(timestrata.ClosedError):
+                    while True:
+                        door.append(added, "value")
+                        added += 1
+                        begun.set()
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            begun.wait()
+        thread.join()
+        assert len(store.timelog("door")) == added

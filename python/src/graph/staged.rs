@@ -7,8 +7,7 @@ use timestrata_graph::{BlockId, Edge, EdgeKey, Graph as GraphModel, GraphChanges
 use super::Graph;
 use super::arguments::{id_object, id_of};
 use super::input::{GivenBlock, GivenBlocks, Said, edges_of};
-use crate::lock::Lock;
-use crate::staging::Staging;
+use crate::staging::{Staged, Staging};
 use crate::store::Store;
 
 /// What a commit changes in a graph. Made by `Commit.graph`. Its changes are made in the order in which they were asked for.
@@ -27,7 +26,7 @@ use crate::store::Store;
 pub(crate) struct CommitGraph {
     name: String,
     staging: Staging,
-    steps: Lock<Vec<GraphStep>>,
+    steps: Staged<Vec<GraphStep>>,
 }
 
 enum GraphStep {
@@ -56,12 +55,12 @@ impl GraphSteps {
 
 impl CommitGraph {
     pub(crate) fn new(name: &str, staging: Staging) -> Self {
-        Self { name: name.to_owned(), staging, steps: Lock::new(Vec::new()) }
+        Self { name: name.to_owned(), staging, steps: Staged::default() }
     }
 
     /// What it has; `None`: nothing. The graph is made if it is missing.
     pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<GraphSteps>> {
-        let steps = std::mem::take(&mut *self.steps.lock());
+        let steps = self.steps.take().unwrap_or_default();
         if steps.is_empty() {
             return Ok(None);
         }
@@ -69,8 +68,8 @@ impl CommitGraph {
         Ok(Some(GraphSteps { graph: graph.get().graph.model()?.clone(), steps }))
     }
 
-    fn add(&self, step: GraphStep) {
-        self.steps.lock().push(step);
+    fn add(&self, step: GraphStep) -> PyResult<()> {
+        self.steps.add(|steps| steps.push(step))
     }
 }
 
@@ -89,7 +88,7 @@ impl CommitGraph {
         self.staging.check()?;
         let given = GivenBlock::of_parts(content, id, version, source_uri, metadata)?;
         let id = given.block().id();
-        self.add(GraphStep::Put(GivenBlocks::Each(vec![given])));
+        self.add(GraphStep::Put(GivenBlocks::Each(vec![given])))?;
         Ok(id_object(content.py(), id))
     }
 
@@ -97,8 +96,7 @@ impl CommitGraph {
     fn put_many(&self, blocks: &Bound<'_, PyAny>) -> PyResult<()> {
         self.staging.check()?;
         let blocks = GivenBlocks::of(blocks)?;
-        self.add(GraphStep::Put(blocks));
-        Ok(())
+        self.add(GraphStep::Put(blocks))
     }
 
     /// Link two blocks, as `Graph.link` takes them.
@@ -114,16 +112,14 @@ impl CommitGraph {
     ) -> PyResult<()> {
         self.staging.check()?;
         let edge = Said { weight, valid_from, properties }.edge(source, kind, target)?;
-        self.add(GraphStep::Link(vec![edge]));
-        Ok(())
+        self.add(GraphStep::Link(vec![edge]))
     }
 
     /// Link blocks, as `Graph.link_many` takes them.
     fn link_many(&self, edges: &Bound<'_, PyAny>) -> PyResult<()> {
         self.staging.check()?;
         let edges = edges_of(edges)?;
-        self.add(GraphStep::Link(edges));
-        Ok(())
+        self.add(GraphStep::Link(edges))
     }
 
     /// Take an edge away, if it is there.
@@ -135,15 +131,13 @@ impl CommitGraph {
     ) -> PyResult<()> {
         self.staging.check()?;
         let key = EdgeKey { source: id_of(source)?, kind: kind.into(), target: id_of(target)? };
-        self.add(GraphStep::Unlink(key));
-        Ok(())
+        self.add(GraphStep::Unlink(key))
     }
 
     /// Delete a block with its edges, if it is there.
     fn delete(&self, id: &Bound<'_, PyAny>) -> PyResult<()> {
         self.staging.check()?;
         let id = id_of(id)?;
-        self.add(GraphStep::Delete(id));
-        Ok(())
+        self.add(GraphStep::Delete(id))
     }
 }

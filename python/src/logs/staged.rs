@@ -7,8 +7,7 @@ use timestrata_logs::{Labels, LogsWrite, NewEntry};
 use super::Logs;
 use super::input::{entry_of, fill};
 use crate::interrupt::detached;
-use crate::lock::Lock;
-use crate::staging::Staging;
+use crate::staging::{Staged, Staging};
 use crate::store::Store;
 
 /// What a commit writes to a log. Made by `Commit.logs`.
@@ -26,17 +25,17 @@ use crate::store::Store;
 pub(crate) struct CommitLogs {
     name: String,
     staging: Staging,
-    entries: Lock<Vec<NewEntry>>,
+    entries: Staged<Vec<NewEntry>>,
 }
 
 impl CommitLogs {
     pub(crate) fn new(name: &str, staging: Staging) -> Self {
-        Self { name: name.to_owned(), staging, entries: Lock::new(Vec::new()) }
+        Self { name: name.to_owned(), staging, entries: Staged::default() }
     }
 
     /// What it has; `None`: nothing. The log is made if it is missing.
     pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<LogsWrite>> {
-        let entries = std::mem::take(&mut *self.entries.lock());
+        let entries = self.entries.take().unwrap_or_default();
         if entries.is_empty() {
             return Ok(None);
         }
@@ -65,8 +64,7 @@ impl CommitLogs {
     ) -> PyResult<()> {
         self.staging.check()?;
         let entry = entry_of(message, level, source_time, &Labels::default(), labels, fields)?;
-        self.entries.lock().push(entry);
-        Ok(())
+        self.entries.add(|entries| entries.push(entry))
     }
 
     /// Write entries, behind those before, as `Logs.write_many` takes them.
@@ -79,7 +77,6 @@ impl CommitLogs {
             Ok(entry)
         });
         let filled = filled.collect::<PyResult<Vec<_>>>()?;
-        self.entries.lock().extend(filled);
-        Ok(())
+        self.entries.add(|entries| entries.extend(filled))
     }
 }

@@ -6,8 +6,7 @@ use timestrata_table::TableWrite;
 
 use super::Table;
 use super::write::batch_of;
-use crate::lock::Lock;
-use crate::staging::Staging;
+use crate::staging::{Staged, Staging};
 use crate::store::Store;
 
 /// What a commit appends to a table. Made by `Commit.table`.
@@ -24,22 +23,18 @@ use crate::store::Store;
 pub(crate) struct CommitTable {
     table: Py<Table>,
     staging: Staging,
-    rows: Lock<Vec<RecordBatch>>,
+    rows: Staged<Vec<RecordBatch>>,
 }
 
 impl CommitTable {
     pub(crate) fn new(store: &Bound<'_, Store>, name: &str, staging: Staging) -> PyResult<Self> {
         let table = store.call_method1("table", (name,))?;
-        Ok(Self {
-            table: table.cast_into::<Table>()?.unbind(),
-            staging,
-            rows: Lock::new(Vec::new()),
-        })
+        Ok(Self { table: table.cast_into::<Table>()?.unbind(), staging, rows: Staged::default() })
     }
 
     /// What it has; `None`: nothing. The table is made if it is missing.
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Option<TableWrite>> {
-        let rows = std::mem::take(&mut *self.rows.lock());
+        let rows = self.rows.take().unwrap_or_default();
         let Some(first) = rows.first() else { return Ok(None) };
         let mut write = TableWrite::new(&self.table.get().model_for(py, first)?);
         rows.into_iter().for_each(|rows| write.append(rows));
@@ -53,9 +48,9 @@ impl CommitTable {
     fn append(&self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
         self.staging.check()?;
         let batch = batch_of(rows)?;
-        if batch.num_rows() > 0 {
-            self.rows.lock().push(batch);
+        if batch.num_rows() == 0 {
+            return Ok(());
         }
-        Ok(())
+        self.rows.add(|rows| rows.push(batch))
     }
 }

@@ -11,8 +11,7 @@ use super::arguments::TimeRange;
 use super::{Asked, Timelog};
 use crate::codec::encode;
 use crate::error::{invalid, refused, to_python};
-use crate::lock::Lock;
-use crate::staging::Staging;
+use crate::staging::{Staged, Staging};
 use crate::store::Store;
 use crate::timestamp::timestamp;
 
@@ -35,11 +34,11 @@ pub(crate) struct CommitTimelog {
     codec: Codec,
     unit: Unit,
     staging: Staging,
-    state: Lock<State>,
+    changes: Staged<Changes>,
 }
 
 #[derive(Default)]
-struct State {
+struct Changes {
     entries: EntryBatch,
     deleted: Vec<(End<i64>, End<i64>)>,
 }
@@ -59,12 +58,12 @@ impl CommitTimelog {
             );
             return Err(invalid(message));
         }
-        Ok(Self { name: name.to_owned(), codec, unit, staging, state: Lock::new(State::default()) })
+        Ok(Self { name: name.to_owned(), codec, unit, staging, changes: Staged::default() })
     }
 
     /// What it has; `None`: nothing. The time log is made if it is missing.
     pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<TimelogWrite>> {
-        let State { entries, deleted } = std::mem::take(&mut *self.state.lock());
+        let Changes { entries, deleted } = self.changes.take().unwrap_or_default();
         if entries.is_empty() && deleted.is_empty() {
             return Ok(None);
         }
@@ -112,7 +111,7 @@ impl CommitTimelog {
         let time = timestamp(time, self.unit)?;
         let mut bytes = Vec::new();
         encode(self.codec, value, &mut bytes)?;
-        self.state.lock().entries.push(time, &bytes).map_err(to_python)
+        self.changes.add(|changes| changes.entries.push(time, &bytes))?.map_err(to_python)
     }
 
     /// Delete the entries of earlier commits from ``t1`` to before ``t2``, or those at ``t1``.
@@ -125,7 +124,6 @@ impl CommitTimelog {
             Some(t2) => TimeRange::between(from, timestamp(t2, self.unit)?),
         };
         let range = range.not_reversed()?;
-        self.state.lock().deleted.push(range.bounds());
-        Ok(())
+        self.changes.add(|changes| changes.deleted.push(range.bounds()))
     }
 }

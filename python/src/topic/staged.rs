@@ -7,7 +7,7 @@ use timestrata_topic::{Receipt as ModelReceipt, Topic as TopicModel, TopicWrite}
 use super::arguments::GivenRecord;
 use super::{Receipt, Topic};
 use crate::lock::Lock;
-use crate::staging::Staging;
+use crate::staging::{Staged, Staging};
 use crate::store::Store;
 
 /// What a commit appends to a topic. Made by `Commit.topic`.
@@ -25,14 +25,21 @@ use crate::store::Store;
 pub(crate) struct CommitTopic {
     name: String,
     staging: Staging,
-    state: Lock<State>,
+    given: Staged<Given>,
+    receipts: Lock<Vec<ModelReceipt>>,
 }
 
 #[derive(Default)]
-struct State {
+struct Given {
     records: Vec<GivenRecord>,
     expected_offset: Option<u64>,
-    receipts: Vec<ModelReceipt>,
+}
+
+impl Given {
+    fn add(&mut self, records: Vec<GivenRecord>, expected_offset: Option<u64>) {
+        self.records.extend(records);
+        self.expected_offset = self.expected_offset.or(expected_offset);
+    }
 }
 
 /// Records on their way into a commit.
@@ -55,15 +62,13 @@ impl TopicRecords {
 
 impl CommitTopic {
     pub(crate) fn new(name: &str, staging: Staging) -> Self {
-        Self { name: name.to_owned(), staging, state: Lock::new(State::default()) }
+        let receipts = Lock::new(Vec::new());
+        Self { name: name.to_owned(), staging, given: Staged::default(), receipts }
     }
 
     /// What it has; `None`: nothing. The topic is made if it is missing.
     pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<TopicRecords>> {
-        let mut state = self.state.lock();
-        let (records, expected_offset) =
-            (std::mem::take(&mut state.records), state.expected_offset);
-        drop(state);
+        let Given { records, expected_offset } = self.given.take().unwrap_or_default();
         if records.is_empty() {
             return Ok(None);
         }
@@ -73,11 +78,11 @@ impl CommitTopic {
     }
 
     pub(crate) fn set_receipts(&self, receipts: &[ModelReceipt]) {
-        self.state.lock().receipts = receipts.to_vec();
+        *self.receipts.lock() = receipts.to_vec();
     }
 
     pub(crate) fn receipts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let receipts = self.state.lock().receipts.clone();
+        let receipts = self.receipts.lock().clone();
         let receipts = receipts.iter().map(|receipt| Receipt::of(&self.name, receipt));
         Ok(PyList::new(py, receipts.collect::<Vec<_>>())?.into_any())
     }
@@ -105,10 +110,7 @@ impl CommitTopic {
         self.staging.check()?;
         let mut given = GivenRecord::of(record)?;
         given.partition = partition.or(given.partition);
-        let mut state = self.state.lock();
-        state.records.push(given);
-        state.expected_offset = state.expected_offset.or(expected_offset);
-        Ok(())
+        self.given.add(|all| all.add(vec![given], expected_offset))
     }
 
     /// Append records, behind those before; see `send`.
@@ -126,9 +128,6 @@ impl CommitTopic {
             Ok(given)
         });
         let given = given.collect::<PyResult<Vec<_>>>()?;
-        let mut state = self.state.lock();
-        state.records.extend(given);
-        state.expected_offset = state.expected_offset.or(expected_offset);
-        Ok(())
+        self.given.add(|all| all.add(given, expected_offset))
     }
 }
