@@ -9,7 +9,6 @@ from bench.python.soak.pictures import titles
 from bench.python.soak.results import SLOW_MEDIANS, WHY, Line, Results
 from bench.python.soak.trend import SHARE_MAX, WINDOWS
 from bench.python.soak.verdict import (
-    FILLED_SECONDS_MIN,
     LEFT_OUT_MAX,
     STEADY_SECONDS_MIN,
     TREE_BYTES_MAX,
@@ -55,9 +54,7 @@ to tell of growth.
   left of the windows without the slope, or {SHARE_MAX:.0%} of the median, or a small number (1 MiB, 2 files or threads, 4 files of the store)
   if that is more. So a leak of less than that in a whole run isn't seen; the table says how much that is.
 - **Memory.** What is *in use* is what the program holds, by the word of the allocator, where it gives one. The rest of the
-  anonymous memory is Python's own, or free: the allocator keeps it in a share for each thread, between pieces that are in use, and more of it
-  the longer threads come and go, for over an hour. So a leak shows in what is in use, which is judged over all of the steady part. Where that is
-  known and the steady part is of {FILLED_SECONDS_MIN / 3600:g} hour at least, what the process takes from the system is judged by the last third of it, in which it has to be level.
+  anonymous memory is Python's own, or free: the allocator keeps it in a share for each thread, more of it the longer threads come and go.
 - **Disk.** Bytes are blocks that files take. A topic keeps the hashes of records that have gone, so that proofs of them
   stay valid; these do grow, are left out of what may not, and may take {TREE_BYTES_MAX:.0f} B a record sent.
 - **Stalls.** An operation is *slow* if it takes over {SLOW_MEDIANS} times the median of its kind over the steady part, or over {SLOW_MEDIANS}

@@ -15,11 +15,6 @@ LEFT_OUT_MAX = 0.05
 # A hash of 32 bytes a record, those above them, and their runs' own.
 TREE_BYTES_MAX = 64.0
 MIB = float(1 << 20)
-# Of a run as long as this what the process takes from the system is judged by its last third, if the allocator tells what is in
-# use: how much it keeps in pieces, beside that, rises for over an hour, until it has as many as it needs.
-FILLED_SECONDS_MIN = 3600.0
-FILLED_SHARE = 1 / 3
-FROM_THE_SYSTEM = ("anonymous", "rss")
 # What may not grow: its name, the line's key, its unit, how much of it one is, and the growth that is too little to count.
 STEADY = (
     ("memory in use", "in_use", "MiB", MIB, MIB),
@@ -59,16 +54,14 @@ def _criteria(results: Results) -> Iterator[Criterion]:
     yield answers(results.run)
     yield pace(results.run)
     samples = steady(results.samples)
-    is_long = spanned(samples) >= STEADY_SECONDS_MIN and len(samples) >= STEADY_SAMPLES_MIN
+    times = [float(line["t"]) for line in samples]
+    is_long = len(times) >= STEADY_SAMPLES_MIN and times[-1] - times[0] >= STEADY_SECONDS_MIN
     for name, key, unit, one, least in STEADY:
         if any(is_unknown(line, key) for line in samples):
             continue
-        judged = filled(samples) if key in FROM_THE_SYSTEM else samples
-        times = [float(line["t"]) for line in judged]
-        values = [float(value_of(line, key)) for line in judged]
+        values = [float(value_of(line, key)) for line in samples]
         found = trend(times, values) if len(values) >= 3 else None
-        of = name if len(judged) == len(samples) else f"{name}, last {spanned(judged) / 60:.0f} minutes"
-        yield level(of, found, unit, one, least, is_long=is_long)
+        yield level(name, found, unit, one, least, is_long=is_long)
     yield trees(results)
     yield stalls(results.kinds)
 
@@ -76,20 +69,6 @@ def _criteria(results: Results) -> Iterator[Criterion]:
 def steady(samples: list[Line]) -> list[Line]:
     """Those behind the warm-up."""
     return [line for line in samples if line["is_steady"]]
-
-
-def spanned(samples: list[Line]) -> float:
-    """Seconds from the first to the last."""
-    return float(samples[-1]["t"] - samples[0]["t"]) if samples else 0.0
-
-
-def filled(samples: list[Line]) -> list[Line]:
-    """Those by which the memory is judged that the process takes from the system: see `FILLED_SECONDS_MIN`."""
-    seconds = spanned(samples)
-    if seconds < FILLED_SECONDS_MIN or any(is_unknown(line, "in_use") for line in samples):
-        return samples
-    begin = samples[-1]["t"] - seconds * FILLED_SHARE
-    return [line for line in samples if line["t"] >= begin]
 
 
 def is_unknown(line: Line, key: str) -> bool:
