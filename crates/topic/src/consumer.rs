@@ -459,10 +459,12 @@ impl Consumer {
         let store = self.store.clone();
         let commit = &mut |changes: Changes| match changes.is_empty() {
             // Where the group is already there, somebody may have committed that a moment ago.
-            true => store.acknowledge(Durability::Synced),
-            false => store.commit(changes, Durability::Synced),
+            true => store.acknowledge(Durability::Written),
+            // Synced once the offsets are free again for others, who share the sync.
+            false => store.commit_leaving_sync(changes, Durability::Synced),
         };
-        self.commit_offsets_by(offsets, others, commit).map(|_| ())
+        let seq = self.commit_offsets_by(offsets, others, commit)?;
+        store.sync_through(seq).map(|_| ())
     }
 
     /// Has `commit` commit these offsets with other changes.
