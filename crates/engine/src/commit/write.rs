@@ -13,6 +13,9 @@ use crate::state::{Engine, Slot, StoreState, Work};
 use crate::wal::{PayloadBuilder, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
+/// Of less the disk is done as soon as it has begun.
+const SENT_ON_BYTES_MIN: u64 = 32 << 10;
+
 /// Range deletes that a memtable takes.
 const TOMBSTONES_MAX: usize = 16 << 10;
 
@@ -56,10 +59,23 @@ impl Engine {
         changes: Changes,
         durability: Durability,
     ) -> Result<SeqNo> {
-        let placed = self.place(self.prepare(changes)?, durability == Durability::Synced)?;
-        let (seq, flush_due) = placed;
+        let prepared = self.prepare(changes)?;
+        let bytes: u64 = prepared.iter().map(Prepared::bytes).sum();
+        let (seq, flush_due) = self.place(prepared, durability == Durability::Synced)?;
+        self.send_on(bytes, durability);
         self.after_commit(seq, durability.without_sync(), flush_due)?;
         Ok(seq)
+    }
+
+    /// Has a large commit on its way to the disk while the caller, who syncs it next, still has something to do, such as to
+    /// hash it.
+    pub(crate) fn send_on(&self, bytes: u64, durability: Durability) {
+        if durability == Durability::Synced
+            && bytes >= SENT_ON_BYTES_MIN
+            && let Some(wal) = &self.wal
+        {
+            wal.start_writing_back();
+        }
     }
 
     fn prepare(&self, changes: Changes) -> Result<Vec<Prepared>> {

@@ -74,7 +74,11 @@ impl RowAppender {
         durability: Durability,
     ) -> Result<SeqNo> {
         let placed = self.place(cells, durability == Durability::Synced);
-        end_commit(&self.handle.engine, placed, durability.without_sync())
+        let engine = &self.handle.engine;
+        if placed.is_ok() {
+            engine.send_on(self.record.payload().len() as u64, durability);
+        }
+        end_commit(engine, placed, durability.without_sync())
     }
 
     /// Gives a row its place in the order of commits; and whether a flush is due.

@@ -25,10 +25,6 @@ use crate::{Error, ErrorKind, Result, Settings};
 /// Bytes of an older segment that are read and written again at once.
 const RENEWED_BYTES: u64 = 1 << 20;
 
-/// Records at least this long that are to be synced are sent on to the disk at once: whoever has made one keeps its rows, and
-/// may hash it, before the sync.
-const SENT_ON_BYTES_MIN: usize = 32 << 10;
-
 /// Where a log goes on, as [`super::WalReader`] found it; of a log without any commit, the
 /// default with an id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -176,17 +172,9 @@ impl Wal {
         to_sync: bool,
     ) -> Result<()> {
         let payload = NewPayload::of_parts(parts, payload_crc);
-        let is_sent_on = to_sync && payload.bytes >= SENT_ON_BYTES_MIN;
         let mut appender = self.appender.lock();
         self.make_room(&mut appender, payload.bytes)?;
-        let begin = appender.offset;
-        self.append_payload(&mut appender, seq, payload, to_sync)?;
-        if is_sent_on {
-            let (segment, bytes) = (Arc::clone(&appender.active), appender.offset - begin);
-            drop(appender);
-            segment.file.start_writing_back(begin, bytes);
-        }
-        Ok(())
+        self.append_payload(&mut appender, seq, payload, to_sync)
     }
 
     /// As [`Wal::append`], of rows.
@@ -331,7 +319,8 @@ impl Wal {
         self.group.through(goal, delay, || self.sync_all().map_err(|error| self.fail(error)))
     }
 
-    /// Has the disk begin with what a sync would write, while the caller does something else.
+    /// Has the disk begin with what a sync would write, while the caller does something else. Not to be called under the
+    /// commit lock: a disk that has much to do lets it wait.
     pub(crate) fn start_writing_back(&self) {
         let appender = self.appender.lock();
         let segments = appender.unsynced.iter().chain([&appender.active]);
