@@ -161,7 +161,7 @@ impl<'a> GraphChanges<'a> {
         self.list.is_empty()
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         self.list.iter().try_for_each(|change| match change {
             Change::Put(block) => block.check(),
             Change::Link(edge) => edge.check(),
@@ -222,7 +222,9 @@ impl Graph {
             true => Ok(None),
             false => self.store.commit_leaving_sync(all, durability).map(Some),
         };
-        let changed = self.commit_changes(changes, others, commit)?;
+        let changed = self.commit_changes(changes, others, commit);
+        self.merge_edges();
+        let changed = changed?;
         match changed.seq {
             // What is there, or gone, already may have been changed a moment ago.
             None => self.store.acknowledge(durability).map(|_| ())?,
@@ -234,14 +236,14 @@ impl Graph {
         Ok(changed)
     }
 
-    /// Has `commit` commit changes with other changes, while nobody else changes the graph.
+    /// Has `commit` commit changes that were [checked](GraphChanges::check) with other changes, while nobody else changes the
+    /// graph. [Edges are merged](Self::merge_edges) by who calls it, once no lock is held.
     pub(super) fn commit_changes(
         &self,
         changes: &GraphChanges<'_>,
         others: Changes,
         commit: &mut dyn FnMut(Changes) -> Result<Option<SeqNo>>,
     ) -> Result<Changed> {
-        changes.check()?;
         let mut resident = self.shared.resident.lock();
         let snapshot = self.store.snapshot_of_streams(&self.shared.all_streams())?;
         let in_memory = resident.at(snapshot.seq(), self.store.is_read_only());
@@ -263,7 +265,6 @@ impl Graph {
             Err(_) => resident.forget(),
         }
         drop(resident);
-        self.merge_edges();
         committed.map(|seq| Changed { seq, put })
     }
 

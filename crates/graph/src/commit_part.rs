@@ -63,15 +63,17 @@ impl CommitPart for GraphWrite<'_> {
         if self.changes.is_empty() {
             return rest(before);
         }
-        let mut seq = None;
+        self.changes.check()?;
+        let mut seq = SeqNo::default();
         let commit = &mut |all| {
-            let committed = rest(all)?;
-            seq = Some(committed);
-            Ok(Some(committed))
+            seq = rest(all)?;
+            Ok(Some(seq))
         };
-        let changed = self.graph.commit_changes(&self.changes, before, commit)?;
-        self.changed = Some(changed);
-        // It hands on what it got, whatever it has to add.
-        seq.map_or_else(|| Ok(self.graph.store().stats().last_seq), Ok)
+        self.changed = Some(self.graph.commit_changes(&self.changes, before, commit)?);
+        Ok(seq)
+    }
+
+    fn announce(&mut self) {
+        self.graph.merge_edges();
     }
 }

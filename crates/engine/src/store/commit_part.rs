@@ -14,12 +14,12 @@ use crate::{Changes, Result, SeqNo};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockRank {
+    /// A table's. Who deletes rows of it by what they hold may have it for long, so nobody waits for it with another.
+    Table,
     /// A graph's.
     Graph,
     /// A log's.
     Log,
-    /// A table's.
-    Table,
     /// A time log's, which has none that matters.
     Timelog,
     /// Those of a topic's partitions.
@@ -47,8 +47,8 @@ impl LockRank {
 /// commit of them:
 ///
 /// ```text
-///   graph.commit(no changes, rest) ----+  locks the graph, works out its changes
-///     rest = table.commit(+ graph's) --+  locks the table, ...
+///   table.commit(no changes, rest) ----+  locks the table, works out its changes
+///     rest = graph.commit(+ table's) --+  locks the graph, ...
 ///       rest = topic.commit(+ both) ---+
 ///         rest = the store's commit    |  one record of the log, one SeqNo
 ///       <------------------------------+  each takes in what was committed, and lets go of its lock
