@@ -72,13 +72,13 @@ fn check(store: &Store, parts: &[&mut dyn CommitPart]) -> Result<()> {
             return invalid(format!("a commit has two parts for one {what}: make one of them"));
         }
     }
-    match parts.iter().find(|part| part.store().id() != store.id()) {
+    match parts.iter().find(|part| !part.store().is_same(store)) {
         None => Ok(()),
         Some(part) => {
-            let (what, theirs) = (part.rank().name(), part.store().id());
-            let ours = store.id();
+            let what = part.rank().name();
             invalid(format!(
-                "a part of the commit is for a {what} of store {theirs}, and not of {ours}"
+                "a part of the commit is for a {what} of another store than the one that commits: \
+                 open it in that one"
             ))
         }
     }

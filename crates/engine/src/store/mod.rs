@@ -161,9 +161,25 @@ impl Store {
         &self.engine().report
     }
 
-    /// The store's identity.
+    /// The store's identity. A backup has its store's.
     pub fn id(&self) -> StoreId {
         self.engine().store_id
+    }
+
+    /// Whether it is this open store, and not another one, such as a backup, or a reader of the same directory.
+    ///
+    /// ```
+    /// # use timestrata_engine::{Settings, Store};
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// let store = Store::memory(Settings::default())?;
+    /// assert!(store.is_same(&store.clone()));
+    /// assert!(!store.is_same(&Store::memory(Settings::default())?));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self.engine(), other.engine())
     }
 
     /// Where it is; `None` in memory.
