@@ -2,13 +2,16 @@
 
 import contextlib
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import timestrata
 from timestrata import Store
 
+ChildOf = Callable[..., Any]
 Counts = dict[str, int]
 
 
@@ -179,8 +182,55 @@ def test_a_time_log_with_columns_says_that_it_is_not_taken() -> None:
         commit.timelog("trades")
 
 
-def test_threads_commit_over_the_same_models() -> None:
+def test_tables_of_other_libraries_and_new_columns_are_taken() -> None:
     store = timestrata.open()
+    arrow = pa.table({"time": pa.array([1, 2], pa.timestamp("s")), "celsius": [20.5, None]})
+    with store.commit() as commit:
+        commit.table("rooms").append(arrow)
+        commit.table("rooms").append([{"time": 3, "celsius": 1.0, "room": "attic"}])
+        commit.graph("code").put_many(pa.table({"content": ["f()", "g()"]}))
+        commit.graph("code").link_many(
+            pa.table({"source": [bytes(16)], "kind": ["calls"], "target": [bytes(15) + b"g"]})
+        )
+    assert [row["room"] for row in store.table("rooms").scan()] == [None, None, "attic"]
+    assert (len(store.graph("code")), store.graph("code").edge_count()) == (2, 1)
+
+
+def test_kill_9_between_commits_over_five_models_leaves_each_whole_or_absent(
+    path: Path, child: ChildOf
+) -> None:
+    program = """
+        import sys, timestrata
+        store = timestrata.open(sys.argv[1], memtable_bytes_max="64KiB", wal_segment_bytes="256KiB")
+        number = len(store.timelog("door"))
+        while True:
+            with store.commit(durability="written") as commit:
+                commit.table("rooms").append({"time": 1_700_000_000 + number, "celsius": 20.5})
+                commit.topic("events").send({"key": "k", "value": "x" * (number % 5000)})
+                commit.logs("app").write("measured", number=number)
+                commit.graph("code").put(f"block {number}")
+                commit.timelog("door").append(number, number)
+            number += 1
+            print(number, flush=True)
+    """
+    acknowledged = 0
+    for turn in range(4):
+        process = child(program, path)
+        for line in process.stdout:
+            acknowledged = int(line)
+            if acknowledged >= 60 * (turn + 1):
+                break
+        process.kill()
+        out, _ = process.communicate()
+        acknowledged = max([acknowledged, *map(int, out.split()[:-1])])
+        with timestrata.open(path, mode="r") as store:
+            (count,) = set(counts(store).values())
+            assert count >= acknowledged
+            assert [value for _, value in store.timelog("door")] == list(range(count))
+
+
+def test_threads_commit_over_the_same_models_beside_flushes_and_compactions(path: Path) -> None:
+    store = timestrata.open(path, memtable_bytes_max="64KiB", wal_segment_bytes="256KiB")
     failed: list[BaseException] = []
 
     def work(thread: int) -> None:
@@ -188,6 +238,7 @@ def test_threads_commit_over_the_same_models() -> None:
             for number in range(25):
                 with store.commit() as commit:
                     stage(commit, 100 * thread + number)
+                    commit.logs("app").write("x" * 3_000)
         except BaseException as error:
             failed.append(error)
 
@@ -196,8 +247,12 @@ def test_threads_commit_over_the_same_models() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert failed == []
-    assert set(counts(store).values()) == {100}
+    assert failed == [] and store.stats()["flushes"] > 0
+    store.compact()
+    assert counts(store) == {"rows": 100, "records": 100, "entries": 200, "blocks": 100, "values": 100}
+    store.close()
+    with timestrata.open(path, mode="r") as reader:
+        assert counts(reader)["entries"] == 200
 
 
 def test_a_commit_of_a_closed_or_read_only_store_is_refused(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use timestrata::commit_together;
 use timestrata_engine::{CommitPart, Durability};
-use timestrata_graph::{GraphChanges, GraphWrite};
+use timestrata_graph::GraphWrite;
 use timestrata_logs::LogsWrite;
 use timestrata_table::TableWrite;
 use timestrata_timelog::TimelogWrite;
@@ -73,16 +73,10 @@ impl Parts {
         }
         let mut topic_writes: Vec<TopicWrite<'_>> =
             topics.iter().map(|(_, records)| records.write()).collect();
-        let mut graph_writes: Vec<GraphWrite<'_>> = graphs
-            .iter()
-            .map(|steps| GraphWrite::new(&steps.graph, steps.add_to(GraphChanges::new())))
-            .collect();
-        let mut reading = self.consumer.as_ref().map(|consumer| consumer.get().reading());
-        let mut reading = match &mut reading {
-            None => None,
-            Some(Ok(reading)) => Some(reading),
-            Some(Err(error)) => return Err(error.clone_ref(py)),
-        };
+        let mut graph_writes: Vec<GraphWrite<'_>> =
+            graphs.iter_mut().map(GraphSteps::write).collect();
+        let reading = self.consumer.as_ref().map(|consumer| consumer.get().reading());
+        let mut reading = reading.transpose()?;
         let mut offsets = match &mut reading {
             None => None,
             Some(reading) => {

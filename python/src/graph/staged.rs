@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use timestrata_graph::{BlockId, Edge, EdgeKey, Graph as GraphModel, GraphChanges};
+use timestrata_graph::{BlockId, Edge, EdgeKey, Graph as GraphModel, GraphChanges, GraphWrite};
 
 use super::Graph;
 use super::arguments::{id_object, id_of};
@@ -38,18 +38,19 @@ enum GraphStep {
 
 /// Changes on their way into a commit.
 pub(crate) struct GraphSteps {
-    pub(crate) graph: GraphModel,
+    graph: GraphModel,
     steps: Vec<GraphStep>,
 }
 
 impl GraphSteps {
-    pub(crate) fn add_to<'a>(&'a self, changes: GraphChanges<'a>) -> GraphChanges<'a> {
-        self.steps.iter().fold(changes, |changes, step| match step {
+    pub(crate) fn write(&mut self) -> GraphWrite<'_> {
+        let changes = self.steps.iter_mut().fold(GraphChanges::new(), |changes, step| match step {
             GraphStep::Put(blocks) => blocks.put(changes),
-            GraphStep::Link(edges) => changes.link_many(edges.clone()),
+            GraphStep::Link(edges) => changes.link_many(std::mem::take(edges)),
             GraphStep::Unlink(key) => changes.unlink(key.clone()),
             GraphStep::Delete(id) => changes.delete(*id),
-        })
+        });
+        GraphWrite::new(&self.graph, changes)
     }
 }
 

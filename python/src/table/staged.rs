@@ -44,7 +44,8 @@ impl CommitTable {
 
 #[pymethods]
 impl CommitTable {
-    /// Append rows, as `Table.append` takes them. Columns that the table lacks are refused at the end of the block.
+    /// Append rows, as `Table.append` takes them: columns that the table lacks are added to it, and values that don't fit theirs are
+    /// refused, both at the end of the block.
     fn append(&self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
         self.staging.check()?;
         let batch = batch_of(rows)?;

@@ -8,14 +8,18 @@ use std::process::Command;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampMillisecondArray};
-use timestrata_engine::{Durability, ErrorKind, KeyRange, Result, Settings, Store};
-use timestrata_graph::{
-    BlockId, Changed, Direction, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, NewBlock,
+use timestrata::commit_together;
+use timestrata_engine::{
+    CommitPart, Durability, ErrorKind, KeyRange, Result, SeqNo, Settings, Store,
 };
-use timestrata_logs::{Logs, LogsOptions, NewEntry, Query};
-use timestrata_table::{Table, TableOptions, WriteOptions};
-use timestrata_timelog::{Timelog, TimelogOptions};
-use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+use timestrata_graph::{
+    BlockId, Changed, Direction, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, GraphWrite,
+    NewBlock,
+};
+use timestrata_logs::{Logs, LogsOptions, LogsWrite, NewEntry, Query};
+use timestrata_table::{Table, TableOptions, TableWrite, WriteOptions};
+use timestrata_timelog::{EntryBatch, Timelog, TimelogOptions, TimelogWrite};
+use timestrata_topic::{Record, SendOptions, Topic, TopicOptions, TopicWrite};
 
 const MODELS: [&str; 5] = ["time log", "table", "log", "topic", "graph"];
 const TEXTS: usize = 40;
@@ -205,6 +209,73 @@ fn all_models_outlive_a_full_disk() {
     assert!(
         timestrata_engine::check(&timestrata_engine::Io::os(), &disk.store()).unwrap().is_sound()
     );
+}
+
+/// One commit to all models.
+fn write_together(store: &Store, round: usize) -> Result<SeqNo> {
+    let texts = texts(round);
+    let first = (round * TEXTS) as i64;
+    let mut timelog = TimelogWrite::new(&Timelog::open(store, "door")?);
+    let mut values = EntryBatch::new();
+    for (time, text) in (first..).zip(&texts) {
+        values.push(time, text.as_bytes())?;
+    }
+    timelog.append(values)?;
+    let mut table = TableWrite::new(&Table::open(store, "rows")?);
+    table.append(rows(first, &texts));
+    let log = Logs::open(store, "app")?;
+    let mut entries = log.batch()?;
+    texts.iter().try_for_each(|text| entries.push(&NewEntry::new(text.as_str())))?;
+    let mut logs = LogsWrite::new(&log, entries);
+    let mut topic = TopicWrite::new(&Topic::open(store, "events")?);
+    let mut changes = GraphChanges::new();
+    for (number, text) in texts.iter().enumerate() {
+        topic.send(Record { value: Some(text.as_bytes()), ..Record::default() });
+        let id = Some(BlockId::from(((round * TEXTS + number) as u128).to_be_bytes()));
+        changes = changes.put(NewBlock { id, content: text.as_bytes(), ..NewBlock::default() });
+    }
+    let mut graph = GraphWrite::new(&Graph::open(store, "code")?, changes);
+    let mut parts: [&mut dyn CommitPart; 5] =
+        [&mut timelog, &mut table, &mut logs, &mut topic, &mut graph];
+    commit_together(store, &mut parts, Durability::Written)
+}
+
+#[test]
+fn commits_over_all_models_on_a_full_disk_are_made_whole_or_refused_whole() {
+    let Some(disk) = SmallDisk::mount("40m") else { return };
+    let store = Store::open(disk.store(), settings()).unwrap();
+    create(&store);
+    let (mut made, mut refused) = (0, 0);
+    for round in 0..ROUNDS_MAX {
+        match write_together(&store, round) {
+            Ok(_) => made += TEXTS as u64,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+                refused += 1;
+            }
+        }
+        assert_eq!(count(&store, round % MODELS.len()), made, "{}", MODELS[round % MODELS.len()]);
+        if refused == 10 {
+            break;
+        }
+    }
+    println!("{made} made");
+    assert!(refused == 10 && made > 0, "the disk didn't get full: {made}");
+    assert_counts(&store, &[made; 5], "while it is full");
+    assert!(!store.is_poisoned());
+    store.close().unwrap();
+    let store = Store::open(disk.store(), settings()).unwrap();
+    assert_counts(&store, &[made; 5], "opened again");
+    Table::drop(&store, "rows").unwrap();
+    Table::create_for(&store, "rows", &rows(0, &texts(0)), &TableOptions::default()).unwrap();
+    let begun_ns = store.monotonic_ns();
+    while let Err(error) = write_together(&store, ROUNDS_MAX) {
+        assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+        assert!(store.monotonic_ns() - begun_ns < WAIT_NS, "{error}");
+        std::thread::yield_now();
+    }
+    let after = made + TEXTS as u64;
+    assert_counts(&store, &[after, TEXTS as u64, after, after, after], "after room was made");
 }
 
 /// Blocks of a graph whose changes are made one by one.

@@ -241,9 +241,26 @@ fn two_parts_of_one_model_and_parts_of_another_store_are_refused() {
     [&mut one, &mut other].into_iter().for_each(|part| part.send(record("twice")));
     refused(&mut [&mut one, &mut other], "two parts for one topic");
     let mut theirs = TimelogWrite::new(&others.timelog);
-    refused(&mut [&mut one, &mut theirs], "a part of the commit is for a time log of store");
+    refused(&mut [&mut one, &mut theirs], "for a time log of another store");
     assert_eq!(models.counts(), [0; 6]);
     assert_eq!(others.counts(), [0; 6]);
+}
+
+#[test]
+fn a_part_of_a_backup_is_not_committed_to_the_store_that_it_is_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, copy] = ["store", "copy"].map(|name| folder.path().join(name));
+    let models = Models::of(Store::open(&path, settings()).unwrap());
+    models.commit(1, 0, Durability::Synced).unwrap();
+    models.store.backup(&copy).unwrap();
+    let others = Models::of(Store::open(&copy, settings()).unwrap());
+    assert_eq!(others.store.id(), models.store.id(), "it can't be told by that");
+    others.commit(2, 0, Durability::Synced).unwrap();
+    let mut theirs = TopicWrite::new(&others.topic);
+    theirs.send(record("to the copy"));
+    let error = commit_together(&models.store, &mut [&mut theirs], Durability::Synced).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert_eq!((models.counts(), others.counts()), ([1; 6], [2; 6]));
 }
 
 #[test]
@@ -304,6 +321,37 @@ fn rows_of_one_key_in_one_commit_are_replaced_by_the_last() {
         table.view().unwrap().count(&KeyRange::ALL).unwrap(),
         2,
         "what comes with a delete stays"
+    );
+}
+
+#[test]
+fn columns_that_come_with_a_commit_are_added_and_values_that_do_not_fit_refuse_all_of_it() {
+    let models = Models::in_memory();
+    let wider = |value: ArrayRef| {
+        RecordBatch::try_from_iter([
+            ("time", Arc::new(TimestampSecondArray::from(vec![1])) as ArrayRef),
+            ("value", value),
+            ("room", Arc::new(StringArray::from(vec!["cellar"])) as ArrayRef),
+        ])
+        .unwrap()
+    };
+    let mut table = TableWrite::new(&models.table);
+    table.append(rows(&[0], &[0.5]));
+    table.append(wider(Arc::new(Float64Array::from(vec![1.5]))));
+    let mut topic = TopicWrite::new(&models.topic);
+    topic.send(record("told"));
+    commit_together(&models.store, &mut [&mut topic, &mut table], Durability::Written).unwrap();
+    let view = models.table.view().unwrap();
+    assert_eq!(view.schema().fields().len(), 3);
+    assert_eq!(models.counts()[..3], [2, 0, 1]);
+    let mut table = TableWrite::new(&models.table);
+    table.append(rows(&[2], &[0.5]));
+    table.append(wider(Arc::new(StringArray::from(vec!["none"]))));
+    let parts: &mut [&mut dyn CommitPart] = &mut [&mut topic, &mut table];
+    let error = commit_together(&models.store, parts, Durability::Written).unwrap_err();
+    assert_eq!(
+        (error.kind(), models.counts()[..3].to_vec()),
+        (ErrorKind::InvalidData, vec![2, 0, 1])
     );
 }
 
