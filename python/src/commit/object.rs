@@ -175,19 +175,16 @@ impl Commit {
     /// >>> consumer.committed(), len(store.topic("doubled").offsets())
     /// (2, 2)
     fn consumed(&self, consumer: &Bound<'_, Consumer>) -> PyResult<()> {
-        self.staging.check()?;
         let mut state = self.state.lock();
-        match &state.parts.consumer {
-            Some(known) if !known.is(consumer) => {
-                Err(invalid("a commit takes one consumer: commit those of another by another"))
-            }
-            _ => {
-                let before = state.parts.consumer.replace(consumer.clone().unbind());
-                drop(state);
-                drop(before);
-                Ok(())
-            }
+        // Behind the lock, which the end of the block takes too: so it is part of it, or refused.
+        self.staging.check()?;
+        if state.parts.consumer.as_ref().is_some_and(|known| !known.is(consumer)) {
+            return Err(invalid("a commit takes one consumer: commit those of another by another"));
         }
+        let before = state.parts.consumer.replace(consumer.clone().unbind());
+        drop(state);
+        drop(before);
+        Ok(())
     }
 
     /// Its place in the order of commits; None until the block has ended well.
