@@ -56,6 +56,7 @@ def test_a_short_soak_works_on_all_models_and_makes_its_page(
         "disk",
         "scheduler",
         "processor",
+        "host",
     }
     path = tmp_path / "results.json"
     written = soak.results.write(path, outcome)
@@ -166,7 +167,7 @@ def synthetic(soak: SimpleNamespace, **keys: Callable[[float], float]) -> Any:
 
 
 def kind(neither: int, disk: int = 0) -> dict[str, Any]:
-    slow = {"disk": disk, "scheduler": 0, "processor": 0, "neither": neither}
+    slow = {"disk": disk, "scheduler": 0, "processor": 0, "host": 0, "neither": neither}
     return {"name": "topic send", "steady": [1000, 10.0, 20.0, 30.0], "slow": slow}
 
 
@@ -234,7 +235,7 @@ def test_a_stall_counts_under_the_floor_that_stalled_with_it(soak: SimpleNamespa
         floor.add(begin + 4_000 * MS, begin + 4_000 * MS + 1)
     of.take(begin, [disk, scheduler])
     line, slow = soak.results.kind_lines(of, {"disk": MS, "scheduler": MS // 10})
-    assert line["slow"] == {"disk": 1, "scheduler": 1, "processor": 0, "neither": 1}
+    assert line["slow"] == {"disk": 1, "scheduler": 1, "processor": 0, "host": 0, "neither": 1}
     # Fifty medians of the disk, which are more than the kind's own.
     assert line["limit_ms"] == 50.0 and line["over_own"] == 3
     assert {each["why"]: each["at"] for each in slow} == {
@@ -271,6 +272,25 @@ def test_what_floors_wait_at_once_counts_once(soak: SimpleNamespace) -> None:
     # Each waited for less than half of it, both together for more.
     assert why(100, {"disk": 40, "scheduler": 30}, 60) == "disk"
     assert why(100, {"disk": 40, "scheduler": 30}, 45) == "neither"
+
+
+def test_what_a_host_took_is_read_by_processor(soak: SimpleNamespace, tmp_path: Path) -> None:
+    counts = tmp_path / "stat"
+    counts.write_text("cpu  9 9 9 9 9 9 9 12 0 0\ncpu0 5 0 1 2 3 0 4 7 0 0\ncpu1 5 0 1 2 3 0 4 5 0 0\nintr 8\n")
+    assert dict(soak.floor._stolen(counts.read_text())) == {"cpu0": 7, "cpu1": 5}
+    floor = soak.floor.HostFloor()
+    soak.floor.PROCESSORS, before = counts, soak.floor.PROCESSORS
+    try:
+        begin = floor.seen_to
+        floor.probe()
+        assert soak.floor.covered(floor.waited(begin, floor.seen_to)) == 0
+        counts.write_text("cpu0 5 0 1 2 3 0 4 8 0 0\ncpu1 5 0 1 2 3 0 4 8 0 0\n")
+        floor.probe()
+    finally:
+        soak.floor.PROCESSORS = before
+    assert soak.floor.covered(floor.waited(begin, floor.seen_to)) == 3 * soak.floor.TICK_NS
+    # Older kernels have fewer counts.
+    assert dict(soak.floor._stolen("cpu0 5 0 1 2\n")) == {}
 
 
 def test_buckets_are_exact_to_six_percent(soak: SimpleNamespace) -> None:

@@ -1,4 +1,5 @@
-"""What the machine itself takes, all along: how late a thread wakes, how long one waits for a processor, and a write and its sync.
+"""What the machine itself takes, all along: how late a thread wakes, how long one waits for a processor, how long a virtual
+processor waits for its host, and a write and its sync.
 
 All are measured by threads of the same process, so the first has in it what threads of Python wait for each other.
 """
@@ -24,6 +25,10 @@ WRITE_BYTES = 512
 # Between two looks at all threads.
 LOOK_GAP_SECONDS = 0.05
 TASKS = Path("/proc/self/task")
+PROCESSORS = Path("/proc/stat")
+# Which of a processor's counts there is the time that the host took, in ticks.
+STOLEN = 8
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 WRITE_GAP_SECONDS = 0.015
 FILE_BYTES = 1 << 20
 
@@ -127,6 +132,37 @@ def _delays() -> Iterator[tuple[str, int]]:
         except (FileNotFoundError, ProcessLookupError):
             # It has ended, or nothing is counted.
             continue
+
+
+class HostFloor(Floor):
+    """For how long the virtual processor that waited longest had work and was not run by the machine below, between two looks.
+
+    The kernel counts that too, by its tick. A thread whose processor stands still has one by all other counts, and floors that are
+    on another one see nothing of it.
+    """
+
+    name = "host"
+    is_a_wait = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[str, int] = {}
+
+    def probe(self) -> None:
+        time.sleep(LOOK_GAP_SECONDS)
+        stolen = dict(_stolen(PROCESSORS.read_text(encoding="ascii")))
+        longest = max((ticks - self.known.get(name, ticks) for name, ticks in stolen.items()), default=0)
+        self.known = stolen
+        end = perf_counter_ns()
+        self.add(end - longest * TICK_NS, end)
+
+
+def _stolen(counts: str) -> Iterator[tuple[str, int]]:
+    """Ticks by processor; none where the kernel doesn't count them."""
+    for line in counts.splitlines():
+        name, *values = line.split()
+        if name.startswith("cpu") and name != "cpu" and len(values) >= STOLEN:
+            yield name, int(values[STOLEN - 1])
 
 
 class DiskFloor(Floor):

@@ -59,10 +59,11 @@ to tell of growth.
   stay valid; these do grow, are left out of what may not, and may take {TREE_BYTES_MAX:.0f} B a record sent.
 - **Stalls.** An operation is *slow* if it takes over {SLOW_MEDIANS} times the median of its kind over the steady part, or over {SLOW_MEDIANS}
   times the median of the disk's floor or the scheduler's, if that is more: what has to wait for one sync of somebody else's, or for a processor, can't be
-  told from this by less. Three floors are measured all along. The *disk's* is a write of 512 bytes and fdatasync in
+  told from this by less. Four floors are measured all along. The *disk's* is a write of 512 bytes and fdatasync in
   a file of the same file system, about every 15 ms. The *scheduler's* is how late a thread of the same process wakes that sleeps
   for 1 ms, which includes waiting for Python's interpreter. The *processor's* is for how long that thread of the process, the store's own
-  included, which waited longest had work and no processor, as the kernel counts it, every 50 ms. If probes waited for at least half of the time that a slow
+  included, which waited longest had work and no processor, as the kernel counts it, every 50 ms. The *host's* is the same of virtual
+  processors, which have work and are not run by the machine below (steal), by ticks of the kernel. If probes waited for at least half of the time that a slow
   operation took, within that time, it is counted under the floor that waited longer; else under none, and that fails. Of a
   kind the 200 longest are counted. A disk that
   stalls because the store itself writes much at once is not told from one that stalls by itself.
@@ -137,12 +138,12 @@ def _kinds(results: Results) -> Iterator[str]:
         f"Latencies of the steady part; to how much an operation is slow; how many were, by what stalled beside them; and how many "
         f"took over {SLOW_MEDIANS} times the median of their own kind alone, slow or not.\n"
     )
-    yield "| kind | operations | p50 | p99 | longest | slow from | disk | scheduler | processor | none | over own |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    yield "| kind | operations | p50 | p99 | longest | slow from | disk | scheduler | processor | host | none | over own |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for line in results.kinds:
         count, *taken = line["steady"]
         cells = " | ".join(_us(value) for value in taken)
-        why = " | ".join(str(line["slow"][name]) for name in WHY)
+        why = " | ".join(str(line["slow"].get(name, 0)) for name in WHY)
         yield f"| {line['name']} | {count:,} | {cells} | {line['limit_ms']:g} ms | {why} | {line['over_own']} |"
     yield ""
 
@@ -176,12 +177,12 @@ def _slow(results: Results, most: int = 30) -> Iterator[str]:
         f"The {len(lines)} longest, first those beside which no floor stalled; for how much of its time each floor's probes waited too; and "
         "what the store told of its work meanwhile.\n"
     )
-    yield "| kind | after | took | disk waited | scheduler waited | processor waited for | counted under | the store's work |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    yield "| kind | after | took | disk waited | scheduler waited | processor waited for | host waited | counted under | the store's work |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for line in lines:
         yield (
             f"| {line['kind']} | {line['at']:,.1f} s | {line['ms']:,.1f} ms | {line['disk_ms']:,.1f} ms | "
-            f"{line['scheduler_ms']:,.1f} ms | {line['processor_ms']:,.1f} ms | {line['why']} | {', '.join(line['events']) or '-'} |"
+            f"{line['scheduler_ms']:,.1f} ms | {line['processor_ms']:,.1f} ms | {line.get('host_ms', 0):,.1f} ms | {line['why']} | {', '.join(line['events']) or '-'} |"
         )
     yield ""
 

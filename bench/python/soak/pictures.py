@@ -84,7 +84,7 @@ def latencies(samples: list[Line], warm_up: float) -> str:
     panels = [(name, _latencies(samples, "models", name)) for name in MODELS]
     panels += [
         (f"floor: {name}", _latencies(samples, "floors", name))
-        for name in ("scheduler", "processor", "disk")
+        for name in ("scheduler", "processor", "host", "disk")
     ]
     across = Linear.of((line["t"] for line in samples), LEFT, WIDTH - RIGHT, ticks=10)
     panels = [(name, curves) for name, curves in panels if any(curve.points for curve in curves)]

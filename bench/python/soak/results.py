@@ -22,7 +22,7 @@ PATH = ROOT / "bench" / "results" / "soak.json"
 SLOW_MEDIANS = 50
 SLOW_LINES = 300
 Line = dict[str, Any]
-WHY = ("disk", "scheduler", "processor", "neither")
+WHY = ("disk", "scheduler", "processor", "host", "neither")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ def write(path: Path, outcome: Outcome) -> Results:
         line, of = kind_lines(kind, medians)
         kinds.append(line)
         slow += of
-    slow.sort(key=lambda line: float(line["ms"]), reverse=True)
+    # Those that nothing explains are kept, however short.
+    slow.sort(key=lambda line: (line["why"] != "neither", -float(line["ms"])))
     results = Results(_run(outcome), kinds, slow[:SLOW_LINES], outcome.lines)
     write_lines(_slow_path(path), results.slow)
     write_lines(path, _forms(results))

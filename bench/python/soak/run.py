@@ -17,7 +17,7 @@ from typing import Any
 import timestrata
 from bench.python.common.files import fresh
 from bench.python.soak.events import Events
-from bench.python.soak.floor import DiskFloor, Floor, ProcessorFloor, SchedulerFloor
+from bench.python.soak.floor import DiskFloor, Floor, HostFloor, ProcessorFloor, SchedulerFloor
 from bench.python.soak.loads.consumers import ConsumerLoad, Group
 from bench.python.soak.loads.graph import GraphLoad
 from bench.python.soak.loads.load import Load, Shared
@@ -101,7 +101,9 @@ class Soak:
 
     def _run_in(self, store: timestrata.Store) -> Outcome:
         self.loads = self._loads(store)
-        floors: list[Floor] = [SchedulerFloor(), ProcessorFloor(), DiskFloor(self.folder / "floor")]
+        floors: list[Floor] = [
+            SchedulerFloor(), ProcessorFloor(), HostFloor(), DiskFloor(self.folder / "floor"),
+        ]
         begun, used = time.time(), time.process_time()
         self.begin = self.shared.recorder.begin = perf_counter_ns()
         sampler = Sampler(self, store, floors)

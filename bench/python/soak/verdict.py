@@ -136,11 +136,11 @@ def trees(results: Results) -> Criterion:
 
 def stalls(kinds: list[Line]) -> Criterion:
     """Operations that took much longer than usual, by what the floors did at the same time."""
-    counts = {name: sum(kind["slow"][name] for kind in kinds) for name in WHY}
+    counts = {name: sum(kind["slow"].get(name, 0) for kind in kinds) for name in WHY}
     of = sum(kind["steady"][0] for kind in kinds)
     figure = (
         f"{sum(counts.values())} of {of:,} operations were slow: {counts['disk']} while the disk stalled, "
-        f"{counts['scheduler']} while the scheduler did, {counts['processor']} while threads waited for a processor, "
+        f"{counts['scheduler']} while the scheduler did, {counts['processor']} while threads waited for a processor, {counts['host']} while processors waited for their host, "
         f"{counts['neither']} while none did"
     )
     passed = counts["neither"] == 0 if of else None
