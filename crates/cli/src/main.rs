@@ -3,6 +3,11 @@
 
 use std::process::ExitCode;
 
+/// As the Python package has it: a server runs for long.
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     ExitCode::from(timestrata_cli::run(std::env::args_os()))
 }
