@@ -3,6 +3,8 @@
 use arrow_array::RecordBatch;
 use timestrata_format::{KeyRange, StreamId};
 
+use crate::encoded_rows::EncodedRows;
+
 /// How much an acknowledged commit survives. Ordered: each survives what the ones before do.
 ///
 /// ```
@@ -33,9 +35,31 @@ impl Durability {
 /// One change to one stream.
 #[derive(Debug, Clone)]
 pub(crate) enum Change {
-    Insert { stream: StreamId, batch: RecordBatch },
-    DeleteRange { stream: StreamId, range: KeyRange },
-    DeleteKeys { stream: StreamId, keys: RecordBatch },
+    Insert {
+        stream: StreamId,
+        batch: RecordBatch,
+    },
+    DeleteRange {
+        stream: StreamId,
+        range: KeyRange,
+    },
+    DeleteKeys {
+        stream: StreamId,
+        keys: RecordBatch,
+    },
+    /// Rows, or keys to delete.
+    Encoded(EncodedRows),
+}
+
+impl Change {
+    /// Rows that it adds, as far as it says.
+    pub(crate) fn rows_inserted(&self) -> u64 {
+        match self {
+            Self::Insert { batch, .. } => batch.num_rows() as u64,
+            Self::Encoded(rows) => rows.inserted(),
+            Self::DeleteRange { .. } | Self::DeleteKeys { .. } => 0,
+        }
+    }
 }
 
 /// A group of changes that is committed whole or not at all.
@@ -108,6 +132,19 @@ impl Changes {
     pub fn delete_keys(mut self, stream: StreamId, keys: RecordBatch) -> Self {
         self.list.push(Change::DeleteKeys { stream, keys });
         self
+    }
+
+    /// The rows that were added last, if it was rows.
+    pub(crate) fn last_rows(&mut self) -> Option<&mut EncodedRows> {
+        match self.list.last_mut() {
+            Some(Change::Encoded(rows)) => Some(rows),
+            _ => None,
+        }
+    }
+
+    /// Adds rows that are encoded.
+    pub(crate) fn push_rows(&mut self, rows: EncodedRows) {
+        self.list.push(Change::Encoded(rows));
     }
 
     /// Whether there is nothing to commit.

@@ -235,27 +235,31 @@ impl BulkLoad {
     pub(crate) fn add(&mut self, engine: &Engine, change: Prepared) -> Result<()> {
         match change {
             Prepared::DeleteRange { stream, tombstone } => self.deletes.push((stream, tombstone)),
-            Prepared::Rows { stream, batch } => {
-                let place = self.streams.iter().position(|rows| rows.stream.id() == stream.id());
-                let place = match place {
-                    Some(place) => place,
-                    None => {
-                        self.streams.push(StreamRows::new(Arc::clone(&stream))?);
-                        self.streams.len() - 1
-                    }
-                };
-                let rows = &mut self.streams[place];
-                if rows.stream.schema_version() != stream.schema_version() {
-                    return Err(stream.has_been_altered());
-                }
-                rows.gathered.push(batch);
-            }
+            Prepared::Rows { stream, batch } => self.add_rows(&stream, batch)?,
+            Prepared::Encoded(rows) => self.add_rows(rows.stream(), rows.to_batch()?)?,
         }
         while self.bytes() >= engine.settings.memtable_bytes_max {
             let largest = self.streams.iter_mut().max_by_key(|rows| rows.bytes());
             let Some(rows) = largest.filter(|rows| rows.bytes() > 0) else { break };
             rows.write_some(engine)?;
         }
+        Ok(())
+    }
+
+    fn add_rows(&mut self, stream: &Arc<Stream>, batch: PreparedBatch) -> Result<()> {
+        let place = self.streams.iter().position(|rows| rows.stream.id() == stream.id());
+        let place = match place {
+            Some(place) => place,
+            None => {
+                self.streams.push(StreamRows::new(Arc::clone(stream))?);
+                self.streams.len() - 1
+            }
+        };
+        let rows = &mut self.streams[place];
+        if rows.stream.schema_version() != stream.schema_version() {
+            return Err(stream.has_been_altered());
+        }
+        rows.gathered.push(batch);
         Ok(())
     }
 

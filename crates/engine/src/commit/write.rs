@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
+use timestrata_format::wal::EntryKind;
 use timestrata_format::{SeqNo, StreamId, Tombstone};
 use timestrata_io::sync::MutexGuard;
 
 use crate::changes::Change;
+use crate::encoded_rows::EncodedRows;
 use crate::memtable::PreparedBatch;
 use crate::planted::{self, Plant, is_planted};
 use crate::state::{Engine, Slot, StoreState, Work};
-use crate::wal::{PayloadBuilder, Wal, encode_batch};
+use crate::wal::{PayloadBuilder, RowLayout, Wal, encode_batch};
 use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 
 /// Of less the disk is done as soon as it has begun.
@@ -23,6 +25,7 @@ const TOMBSTONES_MAX: usize = 16 << 10;
 #[derive(Debug, Clone)]
 pub(crate) enum Prepared {
     Rows { stream: Arc<Stream>, batch: PreparedBatch },
+    Encoded(EncodedRows),
     DeleteRange { stream: Arc<Stream>, tombstone: Tombstone },
 }
 
@@ -30,6 +33,7 @@ impl Prepared {
     fn bytes(&self) -> u64 {
         match self {
             Self::Rows { batch, .. } => batch.bytes() as u64,
+            Self::Encoded(rows) => rows.body().len() as u64,
             Self::DeleteRange { .. } => size_of::<Tombstone>() as u64,
         }
     }
@@ -38,6 +42,7 @@ impl Prepared {
     fn deletes(&self) -> bool {
         match self {
             Self::DeleteRange { .. } => true,
+            Self::Encoded(rows) => rows.kind() == EntryKind::DeleteKeys,
             Self::Rows { stream, batch } => {
                 let marks = batch.batch().columns().last().and_then(|last| last.as_boolean_opt());
                 stream.is_latest() && marks.is_some_and(|marks| marks.false_count() == 0)
@@ -100,7 +105,7 @@ impl Engine {
     fn place(&self, mut prepared: Vec<Prepared>, to_sync: bool) -> Result<(SeqNo, bool)> {
         // A range delete hides earlier commits only, so within this one it goes first; the
         // sort is stable, and so keeps the order of all others.
-        prepared.sort_by_key(|change| matches!(change, Prepared::Rows { .. }));
+        prepared.sort_by_key(|change| !matches!(change, Prepared::DeleteRange { .. }));
         if prepared.is_empty() {
             return Ok((self.core.lock().last_seq, false));
         }
@@ -190,10 +195,13 @@ impl Engine {
     pub(crate) fn prepare_change(&self, change: Change) -> Result<Option<Prepared>> {
         match change {
             Change::Insert { stream, batch } => {
-                let stream = self.stream_by_id(stream)?;
+                let (stream, layout) = self.stream_and_layout(stream)?;
                 let is_empty = batch.num_rows() == 0;
                 if is_empty && batch.num_columns() == stream.schema().fields().len() {
                     return Ok(None);
+                }
+                if let Some(rows) = EncodedRows::of_few(&stream, layout, &batch)? {
+                    return Ok(Some(Prepared::Encoded(rows)));
                 }
                 let batch = PreparedBatch::insert(&stream, batch)?;
                 Ok(Some(Prepared::Rows { stream, batch }))
@@ -204,6 +212,7 @@ impl Engine {
                 Ok((batch.rows() > 0 && !is_planted(Plant::KeptKeys))
                     .then_some(Prepared::Rows { stream, batch }))
             }
+            Change::Encoded(rows) => self.prepare_rows(rows),
             Change::DeleteRange { stream, range } => {
                 let stream = self.stream_by_id(stream)?;
                 stream.check_range(&range)?;
@@ -213,11 +222,29 @@ impl Engine {
         }
     }
 
+    /// Checks that rows were encoded for a stream of this store as it is now; makes a batch of many.
+    fn prepare_rows(&self, rows: EncodedRows) -> Result<Option<Prepared>> {
+        let stream = self.stream_by_id(rows.stream().id())?;
+        rows.check_is_of(&stream)?;
+        if rows.kind() == EntryKind::DeleteKeys && is_planted(Plant::KeptKeys) {
+            return Ok(None);
+        }
+        Ok(Some(match rows.are_many() {
+            true => Prepared::Rows { batch: rows.to_batch()?, stream },
+            false => Prepared::Encoded(rows),
+        }))
+    }
+
     /// A stream of this store by id.
     pub(crate) fn stream_by_id(&self, id: StreamId) -> Result<Arc<Stream>> {
+        Ok(self.stream_and_layout(id)?.0)
+    }
+
+    /// The same, with how its single rows are written if they can be.
+    fn stream_and_layout(&self, id: StreamId) -> Result<(Arc<Stream>, Option<Arc<RowLayout>>)> {
         let core = self.core.lock();
-        let slot = core.slot_of(id)?;
-        Ok(Arc::clone(&core.streams[slot].stream))
+        let state = &core.streams[core.slot_of(id)?];
+        Ok((Arc::clone(&state.stream), state.row_layout.clone()))
     }
 
     /// The commit lock, once there is room for `bytes` more in memory.
@@ -358,6 +385,7 @@ fn is_stall_heard() -> bool {
 fn resolve(core: &StoreState, prepared: &[Prepared]) -> Result<Vec<Slot>> {
     let slot = |change: &Prepared| match change {
         Prepared::Rows { stream, .. } => slot_for_rows(core, stream),
+        Prepared::Encoded(rows) => slot_for_rows(core, rows.stream()),
         Prepared::DeleteRange { stream, .. } => core.slot_of(stream.id()),
     };
     prepared.iter().map(slot).collect()
@@ -376,19 +404,18 @@ pub(super) fn slot_for_rows(core: &StoreState, stream: &Stream) -> Result<Slot> 
 pub(crate) fn apply(core: &mut StoreState, slot: Slot, change: Prepared, seq: SeqNo) {
     core.touch(slot);
     let active = &mut core.streams[slot].active;
+    let before = active.bytes();
     match change {
-        Prepared::Rows { batch, .. } => {
-            let before = active.bytes();
-            active.insert(seq, batch);
-            let grown = active.bytes().saturating_sub(before);
-            core.grow(slot, grown as u64);
-        }
+        Prepared::Rows { batch, .. } => active.insert(seq, batch),
+        Prepared::Encoded(rows) => rows.apply(seq, active),
         Prepared::DeleteRange { tombstone, .. } => {
             active.delete_range(Tombstone { seq, ..tombstone });
             // It takes rows out of the memtable too: a window that rolls would seem to grow for ever.
-            core.count(slot);
+            return core.count(slot);
         }
     }
+    let grown = active.bytes().saturating_sub(before);
+    core.grow(slot, grown as u64);
 }
 
 /// The WAL record of a commit, and its checksum, which is better summed up before the commit
@@ -400,6 +427,7 @@ fn encode(wal: &Wal, prepared: &[Prepared]) -> Result<(PayloadBuilder, u32)> {
             Prepared::Rows { stream, batch } => {
                 payload.batch(stream, encode_batch(batch.batch())?)?
             }
+            Prepared::Encoded(rows) => payload.rows(rows.kind(), rows.stream(), rows.body())?,
             Prepared::DeleteRange { stream, tombstone } => {
                 payload.delete_range(stream.id(), &tombstone.range)?
             }

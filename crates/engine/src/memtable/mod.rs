@@ -37,7 +37,7 @@ use chain::chained;
 use chunk::{Chunk, Commits};
 pub(crate) use chunks::sorted;
 use chunks::{Chunks, MergeRules, Settled};
-pub(crate) use prepared::PreparedBatch;
+pub(crate) use prepared::{PreparedBatch, check_batch};
 pub(crate) use row::{check_keys, check_row, keeps_every_row};
 pub use row_batch::RowBatch;
 pub(crate) use view::MemtableView;

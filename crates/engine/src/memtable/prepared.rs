@@ -26,9 +26,7 @@ impl PreparedBatch {
     /// # Errors
     /// `InvalidData` names the first column that doesn't fit, what is expected and found.
     pub(crate) fn insert(stream: &Arc<Stream>, batch: RecordBatch) -> Result<Self> {
-        let fields: Vec<&Field> =
-            stream.schema().fields().iter().map(|field| field.as_ref()).collect();
-        check_columns(stream, "a batch", &fields, &batch)?;
+        check_batch(stream, &batch)?;
         let rows = batch.num_rows();
         Self::finish(stream, batch.columns().to_vec(), rows, false)
     }
@@ -123,6 +121,15 @@ impl PreparedBatch {
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
+}
+
+/// Whether a batch has the columns of a stream's schema, by place.
+///
+/// # Errors
+/// `InvalidData` names the first column that doesn't fit, what is expected and found.
+pub(crate) fn check_batch(stream: &Stream, batch: &RecordBatch) -> Result<()> {
+    let fields: Vec<&Field> = stream.schema().fields().iter().map(|field| field.as_ref()).collect();
+    check_columns(stream, "a batch", &fields, batch)
 }
 
 fn check_columns(

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::column::ColumnBuilder;
-use super::row::{check_row, inexpressible};
+use super::row::{check_keys, check_row, inexpressible};
 use crate::cell::variable_bytes_of;
 use crate::{Cell, Error, ErrorKind, Result, Stream};
 
@@ -37,6 +38,9 @@ const VARIABLE_BYTES_MAX: usize = i32::MAX as usize;
 #[derive(Debug)]
 pub struct RowBatch {
     stream: Arc<Stream>,
+    schema: SchemaRef,
+    /// Whether its rows are keys of the stream.
+    is_of_keys: bool,
     columns: Vec<ColumnBuilder>,
     rows: usize,
     row_bytes: usize,
@@ -52,16 +56,30 @@ impl RowBatch {
     /// # Errors
     /// `InvalidArgument` if the stream has a column that [`Cell`]s can't express.
     pub fn new(stream: &Arc<Stream>) -> Result<Self> {
-        let builder = |field: &Arc<arrow_schema::Field>| {
+        Self::with_schema(stream, Arc::clone(stream.schema()), false)
+    }
+
+    /// No keys yet of a stream that keeps the latest row a key: its rows have one cell a key column, in key order.
+    ///
+    /// # Errors
+    /// As [`RowBatch::new`].
+    pub(crate) fn of_keys(stream: &Arc<Stream>) -> Result<Self> {
+        let fields: Vec<Field> = stream.key_fields().cloned().collect();
+        Self::with_schema(stream, Arc::new(Schema::new(fields)), true)
+    }
+
+    fn with_schema(stream: &Arc<Stream>, schema: SchemaRef, is_of_keys: bool) -> Result<Self> {
+        let builder = |field: &Arc<Field>| {
             ColumnBuilder::new(field).ok_or_else(|| {
                 stream.spec().error(ErrorKind::InvalidArgument, inexpressible(field))
             })
         };
-        let columns: Vec<_> =
-            stream.schema().fields().iter().map(builder).collect::<Result<_>>()?;
+        let columns: Vec<_> = schema.fields().iter().map(builder).collect::<Result<_>>()?;
         let row_bytes = columns.iter().map(ColumnBuilder::row_bytes).sum();
         Ok(Self {
             stream: Arc::clone(stream),
+            schema,
+            is_of_keys,
             columns,
             rows: 0,
             row_bytes,
@@ -76,7 +94,10 @@ impl RowBatch {
     /// `InvalidData` if a cell doesn't fit its column, `TooLarge` for a value of more than 1 GiB
     /// or if the batch would have more than 2 GiB of text and bytes; the batch is as it was.
     pub fn push(&mut self, cells: &[Cell<'_>]) -> Result<()> {
-        check_row(&self.stream, cells)?;
+        match self.is_of_keys {
+            true => check_keys(&self.stream, cells)?,
+            false => check_row(&self.stream, cells)?,
+        }
         let variable_bytes = self.variable_bytes + variable_bytes_of(cells);
         if variable_bytes > VARIABLE_BYTES_MAX {
             return Err(Error::new(
@@ -126,8 +147,7 @@ impl RowBatch {
         self.variable_bytes = 0;
         let columns: Vec<ArrayRef> =
             self.columns.iter_mut().map(|column| column.finish(false)).collect();
-        let schema = Arc::clone(self.stream.schema());
-        RecordBatch::try_new(schema, columns).map_err(|cause| {
+        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(|cause| {
             let why = format!("the rows make no batch: {cause}");
             self.stream.spec().error(ErrorKind::InvalidData, why).caused_by(cause)
         })

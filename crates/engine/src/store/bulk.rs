@@ -10,7 +10,7 @@ use super::handle::Handle;
 use crate::changes::Change;
 use crate::commit::BulkLoad;
 use crate::state::{Engine, GiveUp};
-use crate::{Durability, Error, ErrorKind, Result};
+use crate::{Changes, Durability, Error, ErrorKind, Result};
 
 /// What was given so far, or why it was given up.
 type BulkState = Result<BulkLoad>;
@@ -83,10 +83,7 @@ impl BulkCommit {
     /// columns since an earlier batch, and `Io` or `NoSpace` from the disk: the commit is given up,
     /// its files are removed, and the store is as it was. `Poisoned`, `Closed`: it is given up too.
     pub fn insert(&mut self, stream: StreamId, batch: RecordBatch) -> Result<()> {
-        let rows = batch.num_rows() as u64;
-        self.add(Change::Insert { stream, batch })?;
-        self.rows += rows;
-        Ok(())
+        self.change(Changes::new().insert(stream, batch))
     }
 
     /// Hides every row of earlier commits whose leading key is in `range`: earlier than the end
@@ -104,6 +101,19 @@ impl BulkCommit {
     /// As [`BulkCommit::insert`].
     pub fn delete_keys(&mut self, stream: StreamId, keys: RecordBatch) -> Result<()> {
         self.add(Change::DeleteKeys { stream, keys })
+    }
+
+    /// Adds changes, in their order.
+    ///
+    /// # Errors
+    /// As [`BulkCommit::insert`]; what came before the one that fails was added.
+    pub fn change(&mut self, changes: Changes) -> Result<()> {
+        for change in changes.list {
+            let rows = change.rows_inserted();
+            self.add(change)?;
+            self.rows += rows;
+        }
+        Ok(())
     }
 
     /// Rows that were inserted so far.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use timestrata_format::{SeqNo, StreamId};
 
 use super::{BulkCommit, GroupAppender, RowAppender, Store};
-use crate::{Changes, Durability, Result};
+use crate::{Changes, Durability, Result, RowEncoder};
 
 impl Store {
     /// Commits a group of changes: all of them or none. Gives the commit's place in the order.
@@ -158,6 +158,16 @@ impl Store {
         let targets: Vec<_> = streams.iter().map(target).collect::<Result<_>>()?;
         drop(core);
         GroupAppender::new(Arc::clone(&self.handle), targets.into_iter())
+    }
+
+    /// What adds single rows of a stream to changes, without a batch for them.
+    ///
+    /// # Errors
+    /// `NotFound` for a stream that isn't there, `InvalidArgument` if it has a column that cells can't express.
+    pub fn row_encoder(&self, stream: StreamId) -> Result<RowEncoder> {
+        let core = self.engine().core.lock();
+        let state = &core.streams[core.slot_of(stream)?];
+        RowEncoder::new(&state.stream, state.row_layout.clone(), state.key_layout.clone())
     }
 
     /// Makes every commit so far survive a power cut. Gives the last one that does.

@@ -66,6 +66,16 @@ impl PayloadBuilder {
         Ok(())
     }
 
+    /// Adds rows or keys of a stream, as [`super::RowLayout::encode`] wrote them.
+    pub(crate) fn rows(&mut self, kind: EntryKind, stream: &Stream, body: &[u8]) -> Result<()> {
+        let header = EntryHeader::new(kind, stream.id(), body_length(body.len())?, self.bytes())
+            .of_schema(stream.schema_version());
+        self.inline.extend_from_slice(&header.encode());
+        self.inline.extend_from_slice(body);
+        self.pad();
+        Ok(())
+    }
+
     /// Adds a piece of a body.
     fn add(&mut self, piece: Buffer) {
         if piece.len() <= INLINE_BYTES_MAX {

@@ -116,9 +116,8 @@ enum Op {
 
 /// Commits some changes together, one a stream and key.
 fn commit(appender: &mut GroupAppender, ops: &[Op]) {
-    let cells: Vec<(usize, bool, Vec<Cell<'_>>)> = ops.iter().map(cells_of).collect();
     let ids: Vec<_> = ops.iter().map(Op::ids).collect();
-    let filled: Vec<_> = cells.into_iter().zip(&ids).map(|(row, ids)| with_ids(row, ids)).collect();
+    let filled = filled(ops, &ids);
     let changes: Vec<_> = filled
         .iter()
         .map(|(place, deletes, cells)| match deletes {
@@ -129,8 +128,29 @@ fn commit(appender: &mut GroupAppender, ops: &[Op]) {
     appender.commit(&changes, Durability::Written).unwrap();
 }
 
+type Ids = ([u8; 16], [u8; IDS_BYTES as usize]);
+
+/// What changes are in cells, with their ids.
+fn filled<'a>(ops: &'a [Op], ids: &'a [Ids]) -> Vec<(usize, bool, Vec<Cell<'a>>)> {
+    ops.iter().map(cells_of).zip(ids).map(|(row, ids)| with_ids(row, ids)).collect()
+}
+
+/// Commits some changes together, of which several may be to one key, encoded one by one.
+fn commit_encoded(pieces: &Pieces, ops: &[Op]) {
+    let encoders = pieces.streams.map(|stream| pieces.store.row_encoder(stream).unwrap());
+    let mut changes = Changes::new();
+    let ids: Vec<_> = ops.iter().map(Op::ids).collect();
+    for (place, deletes, cells) in &filled(ops, &ids) {
+        match deletes {
+            false => encoders[*place].put(&mut changes, cells).unwrap(),
+            true => encoders[*place].delete_key(&mut changes, cells).unwrap(),
+        }
+    }
+    pieces.store.commit(changes, Durability::Written).unwrap();
+}
+
 impl Op {
-    fn ids(&self) -> ([u8; 16], [u8; IDS_BYTES as usize]) {
+    fn ids(&self) -> Ids {
         match self {
             Self::PutWide(id, ..) | Self::DeleteWide(id, _) => ([*id; 16], [*id; 100]),
             _ => ([0; 16], [0; 100]),
@@ -164,7 +184,7 @@ fn cells_of(op: &Op) -> (usize, bool, Vec<Cell<'_>>) {
 
 fn with_ids<'a>(
     (place, deletes, mut cells): (usize, bool, Vec<Cell<'a>>),
-    (id, other): &'a ([u8; 16], [u8; IDS_BYTES as usize]),
+    (id, other): &'a Ids,
 ) -> (usize, bool, Vec<Cell<'a>>) {
     if place == 1 {
         cells[0] = Cell::Bytes(id);
@@ -196,6 +216,7 @@ fn group() -> impl Strategy<Value = Vec<Op>> {
 #[derive(Debug, Clone)]
 enum Step {
     Commit(Vec<Op>),
+    Encoded(Vec<Op>),
     /// By batches on both sides: they and single rows come in turns.
     Batches(Vec<Op>),
     Flush,
@@ -207,6 +228,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => group().prop_map(Step::Commit),
+        6 => prop::collection::vec(op(), 1..8).prop_map(Step::Encoded),
         2 => group().prop_map(Step::Batches),
         1 => Just(Step::Flush),
         1 => Just(Step::Compact),
@@ -230,6 +252,10 @@ proptest! {
             match step {
                 Step::Commit(ops) => {
                     commit(&mut appender, ops);
+                    other.commit_batches(ops);
+                }
+                Step::Encoded(ops) => {
+                    commit_encoded(&ours, ops);
                     other.commit_batches(ops);
                 }
                 Step::Batches(ops) => {

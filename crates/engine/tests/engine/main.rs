@@ -12,6 +12,7 @@ mod by_series;
 mod commits_beside_flush;
 mod compression;
 mod damage;
+mod encoded_rows;
 mod failing_disk;
 #[path = "golden/files.rs"]
 mod files;
