@@ -36,25 +36,6 @@ fn place(side: EdgeSide) -> usize {
     }
 }
 
-/// The cells of an edge's key as a stream has them.
-fn key_cells(key: &EdgeKey, side: EdgeSide) -> [Cell<'_>; 3] {
-    let (lead, last) = match side {
-        EdgeSide::Out => (&key.source, &key.target),
-        EdgeSide::In => (&key.target, &key.source),
-    };
-    [Cell::Bytes(lead.bytes()), Cell::Text(&key.kind), Cell::Bytes(last.bytes())]
-}
-
-fn row_cells(edge: &Edge, side: EdgeSide) -> [Cell<'_>; 6] {
-    let [lead, kind, last] = key_cells(&edge.key, side);
-    let weight = edge.weight.map_or(Cell::Null, Cell::Float);
-    let valid_from = edge.valid_from_ns.map_or(Cell::Null, Cell::Int);
-    let properties = edge.properties.as_deref().map_or(Cell::Null, Cell::Text);
-    [lead, kind, last, weight, valid_from, properties]
-}
-
-const SIDES: [EdgeSide; 2] = [EdgeSide::Out, EdgeSide::In];
-
 impl Graph {
     /// Links by an edge that was checked; `None`, and nothing was written, if its kind has to be looked
     /// up first.
@@ -70,7 +51,7 @@ impl Graph {
         if !self.shared.kinds.lock().knows(&edge.key.kind) {
             return Ok(None);
         }
-        let rows = SIDES.map(|side| row_cells(edge, side));
+        let rows = EdgeSide::BOTH.map(|side| edge.cells(side));
         let changes = [RowChange::Put(0, &rows[0]), RowChange::Put(1, &rows[1])];
         let kept = if is_planted(Plant::OneDirection) { &changes[..1] } else { &changes[..] };
         let committed = self.write(kept, durability);
@@ -88,7 +69,7 @@ impl Graph {
         durability: Durability,
     ) -> Result<Option<Changed>> {
         let resident = self.shared.resident.lock();
-        let keys = SIDES.map(|side| key_cells(key, side));
+        let keys = EdgeSide::BOTH.map(|side| key.cells(side));
         let changes = [RowChange::DeleteKey(0, &keys[0]), RowChange::DeleteKey(1, &keys[1])];
         let committed = self.write(&changes, durability);
         if is_refused(&committed) {
@@ -120,8 +101,8 @@ impl Graph {
         let Some((version, view)) = latest.of(id).zip(resident.newest()) else { return Ok(None) };
         let Some(gone) = keys_at(view, id) else { return Ok(None) };
         let block = [Cell::Bytes(id.bytes())];
-        let out: Vec<_> = gone.iter().map(|key| key_cells(key, EdgeSide::Out)).collect();
-        let back: Vec<_> = gone.iter().map(|key| key_cells(key, EdgeSide::In)).collect();
+        let out: Vec<_> = gone.iter().map(|key| key.cells(EdgeSide::Out)).collect();
+        let back: Vec<_> = gone.iter().map(|key| key.cells(EdgeSide::In)).collect();
         let mut changes = Vec::with_capacity(1 + 2 * gone.len());
         changes.extend((version > 0).then_some(RowChange::DeleteKey(BLOCKS, &block)));
         for (side, keys) in [(EdgeSide::Out, &out), (EdgeSide::In, &back)] {
@@ -200,7 +181,7 @@ fn is_refused(committed: &Result<SeqNo>) -> bool {
 /// Keys of the edges at both sides of a block, each once; `None` where they are many.
 fn keys_at(view: &View, id: BlockId) -> Option<Vec<EdgeKey>> {
     let mut keys: Vec<EdgeKey> = Vec::new();
-    for side in SIDES {
+    for side in EdgeSide::BOTH {
         let is_new = |key: &EdgeKey| side == EdgeSide::Out || key.source != key.target;
         let edges = in_memory::edges_of(view, side, id).into_iter().map(|edge| edge.key);
         keys.extend(edges.filter(is_new));

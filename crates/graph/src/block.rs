@@ -8,7 +8,7 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_engine::{Cell, Error, ErrorKind, Result};
 use timestrata_merkle::Hash;
 
 use super::adjacency::BlockId;
@@ -267,7 +267,30 @@ pub(super) fn id_column(ids: impl ExactSizeIterator<Item = BlockId>) -> Result<A
     Ok(Arc::new(column.finish()))
 }
 
-/// Blocks as rows, each with its version.
+/// Of more blocks, and of larger ones, a batch takes less.
+const ROWS_MAX: usize = 16;
+const ROW_BYTES_MAX: usize = 16 << 10;
+
+/// Whether these blocks are better written as rows, one by one.
+pub(super) fn are_rows(blocks: &[(NewBlock<'_>, u32)]) -> bool {
+    blocks.len() <= ROWS_MAX
+        && blocks.iter().map(|(block, _)| block.content.len()).sum::<usize>() <= ROW_BYTES_MAX
+}
+
+/// A block as a row.
+pub(super) fn cells<'c>(id: &'c BlockId, block: &NewBlock<'c>, version: u32) -> [Cell<'c>; 6] {
+    let text = |text| Option::map_or(text, Cell::Null, Cell::Text);
+    [
+        Cell::Bytes(id.bytes()),
+        Cell::UInt(version.into()),
+        text(block.source_uri),
+        text(block.metadata),
+        Cell::Bool(block.is_text),
+        Cell::Bytes(block.content),
+    ]
+}
+
+/// Blocks as columns, each with its version.
 pub(super) fn to_batch(blocks: &[(NewBlock<'_>, u32)]) -> Result<RecordBatch> {
     let each = || blocks.iter().map(|(block, _)| block);
     let bytes = each().map(|block| block.content.len()).sum();

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampNanosecondType};
 use arrow_array::{Array, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_engine::{Cell, Error, ErrorKind, Result};
 
 pub(super) use super::adjacency::EdgeSide;
 use super::adjacency::{BlockId, Direction};
@@ -98,6 +98,33 @@ impl Edge {
             None => Ok(()),
             Some(why) => wrong(format!("its properties must be a JSON object: {why}")),
         }
+    }
+}
+
+impl EdgeSide {
+    /// Both, in the order of their streams.
+    pub(super) const BOTH: [Self; 2] = [Self::Out, Self::In];
+}
+
+impl EdgeKey {
+    /// The cells of the key as the stream of a side has them.
+    pub(super) fn cells(&self, side: EdgeSide) -> [Cell<'_>; 3] {
+        let (lead, last) = match side {
+            EdgeSide::Out => (&self.source, &self.target),
+            EdgeSide::In => (&self.target, &self.source),
+        };
+        [Cell::Bytes(lead.bytes()), Cell::Text(&self.kind), Cell::Bytes(last.bytes())]
+    }
+}
+
+impl Edge {
+    /// The edge as a row of the stream of a side.
+    pub(super) fn cells(&self, side: EdgeSide) -> [Cell<'_>; 6] {
+        let [lead, kind, last] = self.key.cells(side);
+        let weight = self.weight.map_or(Cell::Null, Cell::Float);
+        let valid_from = self.valid_from_ns.map_or(Cell::Null, Cell::Int);
+        let properties = self.properties.as_deref().map_or(Cell::Null, Cell::Text);
+        [lead, kind, last, weight, valid_from, properties]
     }
 }
 

@@ -26,23 +26,23 @@ impl KnownKinds {
     /// # Errors
     /// `TooLarge` if the graph would have more kinds than there are numbers for; what reading may fail
     /// with.
-    pub(super) fn add(
+    pub(super) fn add<'s>(
         &mut self,
         graph: &str,
         changes: &[EdgeChange<'_>],
-        snapshot: &Snapshot,
+        snapshot: impl Fn() -> Result<&'s Snapshot>,
         edges: StreamId,
     ) -> Result<()> {
         let mut new = self.lacking(changes);
         if !self.are_all && self.names.len() + new.len() > UNASKED_MAX {
-            read(snapshot, edges, &mut self.names)?;
+            read(snapshot()?, edges, &mut self.names)?;
             self.are_all = true;
             new = self.lacking(changes);
         }
         if self.names.len() + new.len() > KINDS_MAX {
             // Some may have gone since.
             self.names.clear();
-            read(snapshot, edges, &mut self.names)?;
+            read(snapshot()?, edges, &mut self.names)?;
             new = self.lacking(changes);
         }
         let all = self.names.len() + new.len();

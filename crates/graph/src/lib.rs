@@ -51,6 +51,7 @@ mod ordered;
 mod put;
 mod read;
 mod resident;
+mod staged;
 mod view;
 pub mod walk;
 mod walks;

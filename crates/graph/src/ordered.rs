@@ -18,6 +18,9 @@ use super::block::{ID_BYTES, unmade};
 use super::changes::EdgeChange;
 use super::edge::{Edge, EdgeKey, EdgeSide};
 
+/// Of more, batches take less.
+const FEW_MAX: usize = 16;
+
 /// What orders an edge in a stream: one end, the rank of its kind, the other end.
 type Order = (u128, u32, u128);
 
@@ -45,6 +48,11 @@ impl<'a, T> Many<'a, T> {
     fn push(&mut self, order: Order, one: T) {
         self.order.push(order);
         self.each.push(one);
+    }
+
+    /// All of them, if they are so few that they are better written one by one.
+    pub(super) fn few(&self) -> Option<&[T]> {
+        (self.each.len() <= FEW_MAX).then_some(&self.each)
     }
 
     /// The key columns, in the order of the first stream.

@@ -1,8 +1,8 @@
 //! Putting a single block, by the shortest path.
 
-use timestrata_engine::{Cell, Durability, Result, SeqNo};
+use timestrata_engine::{Durability, Result, SeqNo};
 
-use super::block::NewBlock;
+use super::block::{self, NewBlock};
 use super::changes::{Changed, next_version};
 use super::handle::Graph;
 use super::latest::LatestVersions;
@@ -50,15 +50,7 @@ impl Graph {
         latest: &mut LatestVersions,
     ) -> Result<SeqNo> {
         let id = block.id();
-        let text = |text| Option::map_or(text, Cell::Null, Cell::Text);
-        let row = [
-            Cell::Bytes(id.bytes()),
-            Cell::UInt(version.into()),
-            text(block.source_uri),
-            text(block.metadata),
-            Cell::Bool(block.is_text),
-            Cell::Bytes(block.content),
-        ];
+        let row = block::cells(&id, block, version);
         let mut appender = self.appender.lock();
         let appender = match &mut *appender {
             Some(appender) => appender,
