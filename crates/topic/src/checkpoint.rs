@@ -67,7 +67,8 @@ impl Topic {
             bytes: Some(note.clone().into_bytes()),
             ..StateRow::of_partition(StateKind::Checkpoint, partition, size, now_ns)
         };
-        let changes = Changes::new().insert(part.state, state::to_batch(&row)?);
+        let mut changes = Changes::new();
+        state::put(&self.store, &mut changes, part.state, &row)?;
         self.store.commit(changes, Durability::Synced)?;
         Ok(note)
     }

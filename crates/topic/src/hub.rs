@@ -89,8 +89,8 @@ impl Hub {
                 );
                 return Err(Error::new(ErrorKind::Conflict, what));
             }
-            changes = changes
-                .insert(topic.shared.id, group_row(store, group, place, *offset, generation)?);
+            let row = group_row(store, group, place, *offset, generation);
+            state::put(store, &mut changes, topic.shared.id, &row)?;
         }
         commit(changes)
     }
@@ -106,8 +106,10 @@ impl Hub {
         let _committing = self.committing.lock();
         let topic = Topic::open(store, &place.topic)?;
         topic.partition(place.partition)?;
-        let row = group_row(store, group, place, offset, 0)?;
-        store.commit(Changes::new().insert(topic.shared.id, row), Durability::Synced)?;
+        let mut changes = Changes::new();
+        let row = group_row(store, group, place, offset, 0);
+        state::put(store, &mut changes, topic.shared.id, &row)?;
+        store.commit(changes, Durability::Synced)?;
         Ok(())
     }
 }
@@ -118,8 +120,8 @@ fn group_row(
     place: &TopicPartition,
     offset: u64,
     generation: u64,
-) -> Result<arrow_array::RecordBatch> {
+) -> StateRow {
     let now_ns = store.wall_ns();
     let row = StateRow::of_partition(StateKind::Group, place.partition, offset, now_ns);
-    state::to_batch(&StateRow { name: group.to_owned(), number: generation, ..row })
+    StateRow { name: group.to_owned(), number: generation, ..row }
 }

@@ -11,8 +11,8 @@ use std::ops::Range;
 use arrow_schema::SchemaRef;
 use timestrata_engine::planted::{Plant, is_planted};
 use timestrata_engine::{
-    Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, RowAppender, ScanSpec,
-    SeqNo, Snapshot, Store, Stream, StreamId,
+    Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, RowAppender, ScanSpec, SeqNo,
+    Snapshot, Store, Stream, StreamId,
 };
 use timestrata_io::sync::{Mutex, MutexGuard};
 use timestrata_merkle::{Edge, Hash, Place, TILE_HEIGHT, Tile, TileKind};
@@ -263,23 +263,32 @@ impl LivePartition<'_> {
     /// [taken in](Self::take_in). Whoever can't commit it must [`forget`](Self::forget).
     pub(super) fn stage(
         &mut self,
+        store: &Store,
         records: &[&Record<'_>],
-        times: Vec<i64>,
+        times: &[i64],
         now_ns: i64,
-        changes: Changes,
-    ) -> Result<Changes> {
+        changes: &mut Changes,
+    ) -> Result<()> {
         let (partition, first) = (self.partition, self.end());
         // Full tiles are part of the commit.
         let tiles = match self.fills_a_tile(records.len()) {
-            true => self.hash(records, &times)?,
+            true => self.hash(records, times)?,
             false => NewTiles::default(),
         };
-        let batch = record::to_batch(&partition.schema, first, times, records)?;
-        let changes = changes.insert(partition.records, batch);
-        Ok(match tiles.is_empty() {
-            true => changes,
-            false => changes.insert(partition.tiles, tiles.into_batch(now_ns)?),
-        })
+        if record::are_rows(records) {
+            let encoder = store.row_encoder(partition.records)?;
+            for ((offset, time), record) in (first..).zip(times).zip(records) {
+                encoder.put(changes, &record::cells(offset, *time, record))?;
+            }
+        } else {
+            let batch = record::to_batch(&partition.schema, first, times.to_vec(), records)?;
+            *changes = std::mem::take(changes).insert(partition.records, batch);
+        }
+        if !tiles.is_empty() {
+            let rows = tiles.into_batch(now_ns)?;
+            *changes = std::mem::take(changes).insert(partition.tiles, rows);
+        }
+        Ok(())
     }
 
     /// Takes in the records from `first` on, which have been committed, if [staging](Self::stage) them didn't. Large ones are
@@ -327,10 +336,7 @@ impl LivePartition<'_> {
             return Ok(None);
         }
         let offset = self.end();
-        let [key, value] =
-            [record.key, record.value].map(|part| part.map_or(Cell::Null, Cell::Bytes));
-        let cells = [Cell::UInt(offset), Cell::Int(time), key, value, Cell::Null];
-        match appender.append_leaving_sync(&cells, durability) {
+        match appender.append_leaving_sync(&record::cells(offset, time, record), durability) {
             Ok(seq) => {
                 self.take_in(offset, &[record], &[time])?;
                 Ok(Some(seq))

@@ -10,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, ListArray, RecordBatch, TimestampNanosecondArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
-use timestrata_engine::{Error, ErrorKind, Result, Row};
+use timestrata_engine::{Cell, Error, ErrorKind, Result, Row};
 
 /// A record to be sent, borrowed from its sender; or one that was read, borrowed from its batch.
 ///
@@ -110,6 +110,23 @@ fn headers_of(records: &[&Record<'_>]) -> Result<ArrayRef> {
         lists.append(!record.headers.is_empty());
     }
     Ok(Arc::new(lists.finish()))
+}
+
+/// Of more records, and of larger ones, a batch takes less.
+const ROWS_MAX: usize = 16;
+const ROW_BYTES_MAX: u64 = 16 << 10;
+
+/// Whether these records are better written as rows, one by one. Headers no cell can have.
+pub(super) fn are_rows(records: &[&Record<'_>]) -> bool {
+    records.len() <= ROWS_MAX
+        && records.iter().all(|record| record.headers.is_empty())
+        && records.iter().map(|record| record.bytes()).sum::<u64>() <= ROW_BYTES_MAX
+}
+
+/// A record without headers as a row.
+pub(super) fn cells<'a>(offset: u64, time: i64, record: &'a Record<'_>) -> [Cell<'a>; 5] {
+    let [key, value] = [record.key, record.value].map(|part| part.map_or(Cell::Null, Cell::Bytes));
+    [Cell::UInt(offset), Cell::Int(time), key, value, Cell::Null]
 }
 
 /// Records as columns, with offsets from `first` on and these times.

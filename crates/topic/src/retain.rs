@@ -146,10 +146,10 @@ impl Topic {
         }
         let mut live = partition.lock(&self.store)?;
         let hashes = live.partial_below(floor).iter().flat_map(|hash| hash.0).collect();
-        let row = self.mark(StateKind::Floor, partition, floor, Some(hashes))?;
         let gone = KeyRange { lo: None, hi: Some(LeadKey::Offset(floor)) };
-        let changes = Changes::new().delete_range(partition.records, gone);
-        self.store.commit(changes.insert(partition.state, row), Durability::Written)?;
+        let mut changes = Changes::new().delete_range(partition.records, gone);
+        self.mark(StateKind::Floor, partition, floor, Some(hashes), &mut changes)?;
+        self.store.commit(changes, Durability::Written)?;
         live.set_floor(floor);
         Ok(floor - kept.start)
     }
@@ -165,8 +165,8 @@ impl Topic {
         let is_known = |offset: u64| known.is_some_and(|known| offset < known.end);
         match kept.first_to_come(now_ns)? {
             Some(offset) if !is_known(offset) => {
-                let row = self.mark(StateKind::Seen, partition, kept.offsets.end, None)?;
-                let changes = Changes::new().insert(partition.state, row);
+                let mut changes = Changes::new();
+                self.mark(StateKind::Seen, partition, kept.offsets.end, None, &mut changes)?;
                 self.store.commit(changes, Durability::Written)?;
                 Ok(Some(SeenRecords { end: kept.offsets.end, at_ns: now_ns }))
             }
@@ -174,17 +174,18 @@ impl Topic {
         }
     }
 
-    /// A row of the topic's state that says up to which offset something is done.
+    /// Adds to changes what the topic's state says of up to which offset something is done.
     fn mark(
         &self,
         kind: StateKind,
         partition: &Partition,
         offset: u64,
         bytes: Option<Vec<u8>>,
-    ) -> Result<arrow_array::RecordBatch> {
+        changes: &mut Changes,
+    ) -> Result<()> {
         let now_ns = self.store.wall_ns();
         let row = StateRow::of_partition(kind, partition.number, offset, now_ns);
-        state::to_batch(&StateRow { bytes, ..row })
+        state::put(&self.store, changes, partition.state, &StateRow { bytes, ..row })
     }
 
     /// Removes records of full tiles that later ones of the same key stand for.
@@ -230,14 +231,14 @@ impl Topic {
             })?;
             bulk.insert(partition.records, rows)?;
         }
-        let mark = self.mark(StateKind::Compacted, partition, end, None)?;
+        let mut changes = Changes::new();
+        self.mark(StateKind::Compacted, partition, end, None, &mut changes)?;
         if gone == 0 {
             drop(bulk);
-            let changes = Changes::new().insert(partition.state, mark);
             self.store.commit(changes, Durability::Written)?;
             return Ok(0);
         }
-        bulk.insert(partition.state, mark)?;
+        bulk.change(changes)?;
         bulk.commit()?;
         Ok(gone)
     }

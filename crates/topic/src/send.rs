@@ -309,12 +309,12 @@ impl Topic {
             }
             let sender = sender.sent(count, first);
             let row = sender.row(producer, partition.number, now);
-            *changes = std::mem::take(changes).insert(partition.state, state::to_batch(&row)?);
+            state::put(&self.store, changes, partition.state, &row)?;
             live.set_sender(producer, sender);
         }
         check_expected(partition, first, options)?;
         let times: Vec<i64> = records.iter().map(|record| self.time_of(record, now)).collect();
-        *changes = live.stage(records, times.clone(), now, std::mem::take(changes))?;
+        live.stage(&self.store, records, &times, now, changes)?;
         Ok(Staged::New((first, times)))
     }
 

@@ -3,15 +3,12 @@
 
 use std::sync::Arc;
 
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray,
-    UInt32Array, UInt64Array,
-};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use timestrata_engine::{
-    Cell, Error, ErrorKind, Merge, Result, Row, Snapshot, StreamId, StreamSpec,
+    Cell, Changes, Error, ErrorKind, Merge, Result, Row, Snapshot, Store, StreamId, StreamSpec,
 };
 use timestrata_merkle::Hash;
 
@@ -105,24 +102,25 @@ fn id_of(kind: StateKind, name: &str, partition: u32) -> Hash {
     Hash::of_bytes(format!("{}\n{partition}\n{name}", kind.name()).as_bytes())
 }
 
-/// A row as columns.
-pub(super) fn to_batch(row: &StateRow) -> Result<RecordBatch> {
-    let unmade = |error: ArrowError| {
-        Error::new(ErrorKind::InvalidData, "the state makes no columns").caused_by(error)
-    };
+/// Adds to changes that a row of a topic is this from now on.
+pub(super) fn put(
+    store: &Store,
+    changes: &mut Changes,
+    topic: StreamId,
+    row: &StateRow,
+) -> Result<()> {
     let id = id_of(row.kind, &row.name, row.partition);
-    let ids = FixedSizeBinaryArray::try_from_iter(std::iter::once(id.as_bytes()));
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(ids.map_err(unmade)?),
-        Arc::new(StringArray::from_iter_values([row.kind.name()])),
-        Arc::new(StringArray::from_iter_values([&row.name])),
-        Arc::new(UInt32Array::from_iter_values([row.partition])),
-        Arc::new(UInt64Array::from_iter_values([row.offset])),
-        Arc::new(UInt64Array::from_iter_values([row.number])),
-        Arc::new(Int64Array::from_iter_values([row.timestamp_ns])),
-        Arc::new(BinaryArray::from_iter([row.bytes.as_deref()])),
+    let cells = [
+        Cell::Bytes(id.as_bytes()),
+        Cell::Text(row.kind.name()),
+        Cell::Text(&row.name),
+        Cell::UInt(row.partition.into()),
+        Cell::UInt(row.offset),
+        Cell::UInt(row.number),
+        Cell::Int(row.timestamp_ns),
+        row.bytes.as_deref().map_or(Cell::Null, Cell::Bytes),
     ];
-    RecordBatch::try_new(schema(), columns).map_err(unmade)
+    store.row_encoder(topic)?.put(changes, &cells)
 }
 
 /// The row of one group, producer or partition.
