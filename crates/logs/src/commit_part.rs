@@ -2,7 +2,7 @@
 
 use timestrata_engine::{Changes, CommitPart, LockRank, Result, SeqNo, Store, StreamId};
 
-use super::{EntryBatch, Logs};
+use super::{EntryBatch, Logs, NewEntry};
 
 /// The entries that a commit over several models writes to a log.
 ///
@@ -25,15 +25,39 @@ use super::{EntryBatch, Logs};
 #[derive(Debug)]
 pub struct LogsWrite {
     log: Logs,
-    entries: EntryBatch,
+    entries: Entries,
     first: Option<i64>,
 }
+
+#[derive(Debug)]
+enum Entries {
+    /// A batch takes longer to begin than a few of them to write.
+    Few(Vec<NewEntry>),
+    Batch(Box<EntryBatch>),
+}
+
+/// So many are few.
+const FEW_MAX: usize = 16;
 
 impl LogsWrite {
     /// These entries, which [`Logs::batch`] began.
     #[must_use]
     pub fn new(log: &Logs, entries: EntryBatch) -> Self {
-        Self { log: log.clone(), entries, first: None }
+        Self { log: log.clone(), entries: Entries::Batch(Box::new(entries)), first: None }
+    }
+
+    /// These entries.
+    ///
+    /// # Errors
+    /// `TooLarge` for a message or fields that are longer than the log takes; as [`EntryBatch::push`].
+    pub fn of_entries(log: &Logs, entries: Vec<NewEntry>) -> Result<Self> {
+        if entries.len() > FEW_MAX {
+            let mut batch = log.batch()?;
+            entries.iter().try_for_each(|entry| batch.push(entry))?;
+            return Ok(Self::new(log, batch));
+        }
+        entries.iter().try_for_each(|entry| log.check(entry))?;
+        Ok(Self { log: log.clone(), entries: Entries::Few(entries), first: None })
     }
 
     /// When the first entry arrived, in nanoseconds since the epoch, once it is committed: the place of the others is behind it,
@@ -62,10 +86,15 @@ impl CommitPart for LogsWrite {
         before: Changes,
         rest: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<SeqNo> {
-        if self.entries.is_empty() {
-            return rest(before);
-        }
-        let (first, seq) = self.log.commit_batch(&mut self.entries, before, rest)?;
+        let (first, seq) = match &mut self.entries {
+            Entries::Few(entries) if !entries.is_empty() => {
+                self.log.commit_few(entries, before, rest)?
+            }
+            Entries::Batch(batch) if !batch.is_empty() => {
+                self.log.commit_batch(batch, before, rest)?
+            }
+            _ => return rest(before),
+        };
         self.first = Some(first);
         Ok(seq)
     }

@@ -267,6 +267,34 @@ impl Logs {
         Ok((first, seq))
     }
 
+    /// The same of a few entries that were [checked](Self::check), as rows.
+    pub(super) fn commit_few(
+        &self,
+        entries: &[NewEntry],
+        others: Changes,
+        commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
+    ) -> Result<(i64, SeqNo)> {
+        let mut writing = self.shared.writing.lock();
+        let state = &mut *writing;
+        for entry in entries {
+            if let Some(columns) = state.sampler.see(&entry.fields, &state.layout, self.columns_max)
+            {
+                self.promote(state, &columns)?;
+            }
+        }
+        let first = state.arrive(self.store.wall_ns(), entries.len());
+        let encoder = self.store.row_encoder(self.stream_id())?;
+        let (mut changes, mut memory) = (others, RowMemory::default());
+        for (timestamp, entry) in (first..).zip(entries) {
+            state
+                .layout
+                .with_row(timestamp, entry, &mut memory, |row| encoder.put(&mut changes, row))?;
+        }
+        let seq = commit(changes)?;
+        state.committed(first + entries.len() as i64 - 1);
+        Ok((first, seq))
+    }
+
     /// Tells who waits for entries.
     pub(super) fn announce(&self) {
         self.shared.announce();
@@ -295,7 +323,7 @@ impl Logs {
         Ok(())
     }
 
-    fn check(&self, entry: &NewEntry) -> Result<()> {
+    pub(super) fn check(&self, entry: &NewEntry) -> Result<()> {
         let max = self.message_bytes_max;
         for (what, bytes) in [("message", entry.message.len()), ("fields", entry.fields.bytes())] {
             if bytes > max {

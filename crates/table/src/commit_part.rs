@@ -1,9 +1,12 @@
 //! A table's part of a commit that several models make together.
 
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use timestrata_engine::{Changes, CommitPart, KeyRange, LockRank, Result, SeqNo, Store, StreamId};
+use timestrata_engine::{
+    Cell, Changes, CommitPart, KeyRange, LockRank, Result, RowBatch, SeqNo, Store, Stream, StreamId,
+};
 use timestrata_values::range::key_range;
 
 use super::Table;
@@ -35,14 +38,36 @@ use super::fit::OnMismatch;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct TableWrite {
+pub struct TableWrite<'a> {
     table: Table,
-    rows: Vec<RecordBatch>,
+    rows: Vec<Rows<'a>>,
     deleted: Vec<KeyRange>,
     on_mismatch: OnMismatch,
 }
 
-impl TableWrite {
+#[derive(Debug, Clone)]
+enum Rows<'a> {
+    Batch(RecordBatch),
+    /// One, for the columns that the table had then.
+    One(OneRow<'a>),
+}
+
+/// A row, one cell a column of a stream as it was.
+#[derive(Debug, Clone)]
+pub(super) struct OneRow<'a> {
+    pub(super) stream: Arc<Stream>,
+    pub(super) cells: Vec<Cell<'a>>,
+}
+
+impl OneRow<'_> {
+    fn to_batch(&self) -> Result<RecordBatch> {
+        let mut batch = RowBatch::new(&self.stream)?;
+        batch.push(&self.cells)?;
+        batch.finish()
+    }
+}
+
+impl<'a> TableWrite<'a> {
     /// Nothing yet.
     #[must_use]
     pub fn new(table: &Table) -> Self {
@@ -58,7 +83,22 @@ impl TableWrite {
 
     /// Appends rows, behind those before.
     pub fn append(&mut self, rows: RecordBatch) {
-        self.rows.push(rows);
+        self.rows.push(Rows::Batch(rows));
+    }
+
+    /// Appends one row, behind those before: one cell a column of the table's, which had those of `stream` when the row was made.
+    /// If it has others by the commit, they are found by name, as those of batches are.
+    pub fn append_row(&mut self, stream: Arc<Stream>, cells: Vec<Cell<'a>>) {
+        self.rows.push(Rows::One(OneRow { stream, cells }));
+    }
+
+    /// All rows, if each is one by itself.
+    fn ones(&self) -> Option<Vec<&OneRow<'a>>> {
+        let one = |rows| match rows {
+            &Rows::One(ref row) => Some(row),
+            Rows::Batch(_) => None,
+        };
+        self.rows.iter().map(one).collect()
     }
 
     /// Deletes the rows of earlier commits whose time is in a range.
@@ -71,7 +111,7 @@ impl TableWrite {
     }
 }
 
-impl CommitPart for TableWrite {
+impl CommitPart for TableWrite<'_> {
     fn store(&self) -> &Store {
         self.table.store()
     }
@@ -91,8 +131,20 @@ impl CommitPart for TableWrite {
     ) -> Result<SeqNo> {
         let ranges = self.deleted.iter().filter(|range| !range.is_empty());
         let before = ranges.fold(before, |all, range| all.delete_range(self.table.id(), *range));
-        let rows = self.rows.iter().filter(|rows| rows.num_rows() > 0);
-        let rows: Vec<&RecordBatch> = rows.collect();
+        if self.rows.is_empty() {
+            return rest(before);
+        }
+        if let Some(ones) = self.ones()
+            && let Some(seq) = self.table.append_ones(&ones, &before, rest)?
+        {
+            return Ok(seq);
+        }
+        let batch = |rows: &Rows<'_>| match rows {
+            Rows::Batch(batch) => Ok(batch.clone()),
+            Rows::One(row) => row.to_batch(),
+        };
+        let rows: Vec<RecordBatch> = self.rows.iter().map(batch).collect::<Result<_>>()?;
+        let rows: Vec<&RecordBatch> = rows.iter().filter(|rows| rows.num_rows() > 0).collect();
         if rows.is_empty() {
             return rest(before);
         }

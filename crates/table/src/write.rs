@@ -8,6 +8,7 @@ use timestrata_engine::{
     Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec, SeqNo,
 };
 
+use super::commit_part::OneRow;
 use super::fit::{Fitted, OnMismatch, evolved, fit, fitted, no_float, widened};
 use super::identity::{Identities, times_of};
 use super::layout::Layout;
@@ -116,6 +117,28 @@ impl Table {
             }
             rows.iter().try_for_each(|rows| self.evolve(rows, on_mismatch))?;
         }
+    }
+
+    /// Rows that are cells as changes behind those `before`, in the hands of whoever commits them. `None`, and nothing was committed, where
+    /// the table has other columns by now than they were made for, or a row may replace another.
+    pub(super) fn append_ones(
+        &self,
+        rows: &[&OneRow<'_>],
+        before: &Changes,
+        commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
+    ) -> Result<Option<SeqNo>> {
+        if !self.takes_cells() {
+            return Ok(None);
+        }
+        let _shared = self.shared.lock.read();
+        let encoder = self.shared.store.row_encoder(self.shared.id)?;
+        let schema = encoder.stream().schema();
+        if rows.iter().any(|row| !Arc::ptr_eq(row.stream.schema(), schema)) {
+            return Ok(None);
+        }
+        let mut changes = before.clone();
+        rows.iter().try_for_each(|row| encoder.put(&mut changes, &row.cells))?;
+        commit(changes).map(Some)
     }
 
     /// `None`, and nothing was written, if the table needs other columns first.

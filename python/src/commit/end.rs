@@ -13,7 +13,7 @@ use crate::graph::{CommitGraph, GraphSteps};
 use crate::interrupt::detached;
 use crate::logs::CommitLogs;
 use crate::store::Store;
-use crate::table::CommitTable;
+use crate::table::{CommitTable, TableRows};
 use crate::timelog::CommitTimelog;
 use crate::topic::{CommitTopic, Consumer, TopicRecords};
 
@@ -51,7 +51,7 @@ impl Parts {
         store: &Bound<'_, Store>,
         durability: Option<Durability>,
     ) -> PyResult<u64> {
-        let mut tables: Vec<TableWrite> = Vec::new();
+        let mut tables: Vec<TableRows> = Vec::new();
         for (_, part) in &self.tables {
             tables.extend(part.get().take(py)?);
         }
@@ -71,6 +71,7 @@ impl Parts {
         for (_, part) in &self.graphs {
             graphs.extend(part.get().take(store)?);
         }
+        let mut table_writes: Vec<TableWrite<'_>> = tables.iter().map(TableRows::write).collect();
         let mut topic_writes: Vec<TopicWrite<'_>> =
             topics.iter().map(|(_, records)| records.write()).collect();
         let mut graph_writes: Vec<GraphWrite<'_>> =
@@ -90,7 +91,7 @@ impl Parts {
         let model = handle.store()?;
         let seq = detached(py, || {
             let mut all: Vec<&mut dyn CommitPart> = Vec::new();
-            all.extend(tables.iter_mut().map(|part| part as &mut dyn CommitPart));
+            all.extend(table_writes.iter_mut().map(|part| part as &mut dyn CommitPart));
             all.extend(timelogs.iter_mut().map(|part| part as &mut dyn CommitPart));
             all.extend(logs.iter_mut().map(|part| part as &mut dyn CommitPart));
             all.extend(topic_writes.iter_mut().map(|part| part as &mut dyn CommitPart));

@@ -41,12 +41,8 @@ impl CommitLogs {
         }
         let logs = store.call_method1("logs", (&self.name,))?.cast_into::<Logs>()?;
         let model = logs.get().log.model()?;
-        let batch = detached(store.py(), || {
-            let mut batch = model.batch()?;
-            entries.iter().try_for_each(|entry| batch.push(entry))?;
-            Ok(batch)
-        })?;
-        Ok(Some(LogsWrite::new(model, batch)))
+        let write = detached(store.py(), || LogsWrite::of_entries(model, entries))?;
+        Ok(Some(write))
     }
 }
 

@@ -13,4 +13,4 @@ mod write;
 
 pub(crate) use object::Table;
 pub(crate) use rows::{Rows, RowsIter};
-pub(crate) use staged::CommitTable;
+pub(crate) use staged::{CommitTable, TableRows};

@@ -7,21 +7,21 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use timestrata_engine::Cell;
+use timestrata_engine::{Cell, Stream};
 
 use crate::typed::{Held, Kind, cell_object};
 
 /// Converts dicts to rows of a table's columns.
 #[derive(Debug)]
 pub(super) struct RowConverter {
-    pub(super) schema: SchemaRef,
+    pub(super) stream: Arc<Stream>,
     /// For each column its name and kind; the first is looked up in each dict.
     columns: Vec<(Py<PyString>, Kind, FieldRef)>,
 }
 
 impl RowConverter {
     /// `None` if a column has a type that cells can't express.
-    pub(super) fn new(py: Python<'_>, schema: &SchemaRef) -> Option<Self> {
+    pub(super) fn new(py: Python<'_>, stream: &Arc<Stream>) -> Option<Self> {
         let column = |field: &FieldRef| {
             if !Cell::can_express(field.data_type()) {
                 return None;
@@ -29,8 +29,8 @@ impl RowConverter {
             let kind = Kind::of(field.data_type()).ok()?;
             Some((PyString::intern(py, field.name()).unbind(), kind, Arc::clone(field)))
         };
-        let columns = schema.fields().iter().map(column).collect::<Option<Vec<_>>>()?;
-        Some(Self { schema: SchemaRef::clone(schema), columns })
+        let columns = stream.schema().fields().iter().map(column).collect::<Option<Vec<_>>>()?;
+        Some(Self { stream: Arc::clone(stream), columns })
     }
 
     /// The cells of a row; `None` if it has other columns, or values that need converting.

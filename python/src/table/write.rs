@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use timestrata_engine::{Durability, Error, ErrorKind, Result, ask_for_copy};
+use timestrata_engine::{Durability, Error, ErrorKind, Result, Stream, ask_for_copy};
 use timestrata_table::{
     Commits, IngestOptions, OnMismatch, Table as TableModel, WriteOptions, ingest,
 };
@@ -19,6 +19,7 @@ use crate::error::{invalid, to_python};
 use crate::handle::Handle;
 use crate::interrupt::detached;
 use crate::settings::word;
+use crate::typed::Held;
 
 /// Rows of a stream that may wait in memory for its end.
 const WAITING_BYTES_MAX: usize = 8 << 20;
@@ -44,12 +45,8 @@ impl Table {
     /// The fast way of a single row: no batch. `false`, and nothing was done, if it needs another.
     fn append_dict(&self, row: &Bound<'_, PyDict>, durability: Durability) -> PyResult<bool> {
         let py = row.py();
-        let Some(model) = self.existing(py)?.filter(TableModel::takes_cells) else {
-            return Ok(false);
-        };
-        let Some(converter) = self.converter_for(py, &model)? else { return Ok(false) };
-        let Some(held) = converter.held(row)? else { return Ok(false) };
-        let cells: Vec<_> = held.iter().map(crate::typed::Held::cell).collect();
+        let Some((model, _, held)) = self.held(row)? else { return Ok(false) };
+        let cells: Vec<_> = held.iter().map(Held::cell).collect();
         if durability == Durability::Written
             && let Ok(Some(_)) = model.try_append_row(&cells)
         {
@@ -64,17 +61,32 @@ impl Table {
         }
     }
 
+    /// The cells of a dict of one row, and the table with the columns that they are for; `None` if it needs the long way.
+    pub(super) fn held(
+        &self,
+        row: &Bound<'_, PyDict>,
+    ) -> PyResult<Option<(TableModel, Arc<Stream>, Vec<Held>)>> {
+        let py = row.py();
+        let Some(model) = self.existing(py)?.filter(TableModel::takes_cells) else {
+            return Ok(None);
+        };
+        let Some(converter) = self.converter_for(py, &model)? else { return Ok(None) };
+        let held = converter.held(row)?;
+        Ok(held.map(|held| (model, Arc::clone(&converter.stream), held)))
+    }
+
     fn converter_for(
         &self,
         py: Python<'_>,
         model: &TableModel,
     ) -> PyResult<Option<Arc<RowConverter>>> {
-        let schema = model.schema().map_err(to_python)?;
-        let is_of_schema = |known: &Arc<RowConverter>| Arc::ptr_eq(&known.schema, &schema);
+        let stream = self.handle.store()?.stream_of(model.id()).map_err(to_python)?;
+        let is_of_schema =
+            |known: &Arc<RowConverter>| Arc::ptr_eq(known.stream.schema(), stream.schema());
         if let Some(known) = self.converter.get().filter(is_of_schema) {
             return Ok(Some(known));
         }
-        let converter = RowConverter::new(py, &schema).map(Arc::new);
+        let converter = RowConverter::new(py, &stream).map(Arc::new);
         drop(self.converter.replace(converter.clone()));
         Ok(converter)
     }
