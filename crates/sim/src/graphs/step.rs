@@ -10,7 +10,7 @@ pub(super) const BLOCKS: u8 = 4;
 /// Kinds of edges.
 pub(super) const KINDS: u8 = 2;
 /// Content that no segment of the log takes.
-const LARGE_BYTES: usize = 5 << 10;
+const LARGE_BYTES: usize = 9 << 10;
 
 pub(super) const ALPHABET: Alphabet<Write> = &[
     // A block, `Synced`.

@@ -6,7 +6,7 @@ use super::session::WORD;
 use crate::subject::Alphabet;
 
 /// A message that no segment of the log of commits takes.
-const LARGE_BYTES: usize = 5 << 10;
+const LARGE_BYTES: usize = 9 << 10;
 /// So many entries give a field that all of them have a column.
 const MANY: usize = 2_200;
 
