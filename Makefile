@@ -10,7 +10,7 @@ SUITE ?= engine
 HOURS ?= 1
 # Those of timestrata-bench, and all that there are.
 SUITES_RUST = engine logs
-SUITES = all $(SUITES_RUST) graph table timelog topic tsbs
+SUITES = all $(SUITES_RUST) graph store table timelog topic tsbs
 
 # With QUICK=1 all sizes are small: that it works is shown, and no figure says much.
 QUICKLY = $(if $(QUICK),--quick --out bench/results/quick.json)
@@ -35,7 +35,7 @@ help:
 	@echo "make wheels             a source distribution and wheels for others, to dist/"
 	@echo "make test               all tests, Rust and Python"
 	@echo "make lint               formatting, clippy, docs, house rules"
-	@echo "make bench SUITE=engine benchmarks, to docs/benchmarks.md; also graph, logs,"
+	@echo "make bench SUITE=engine benchmarks, to docs/benchmarks.md; also graph, logs, store,"
 	@echo "                        table, timelog, topic, tsbs, all; QUICK=1: only whether they work"
 	@echo "make bench-check        whether ratios are those of the kept baseline; before each release; UPDATE=1:"
 	@echo "                        write a new baseline; ONLY=NAME: only measures whose name holds that"
@@ -132,7 +132,7 @@ ifneq ($(filter graph all,$(SUITE)),)
 	@$(GRAPH) $(IN) cargo run --locked --release --manifest-path bench/compare/Cargo.toml \
 		--no-default-features --features graph --bin timestrata-bench-graph -- $(QUICKLY)
 endif
-ifneq ($(filter graph logs table timelog tsbs all,$(SUITE)),)
+ifneq ($(filter graph logs store table timelog tsbs all,$(SUITE)),)
 	@$(IN_BENCH) maturin develop --release --manifest-path python/Cargo.toml
 endif
 ifneq ($(filter graph all,$(SUITE)),)
@@ -149,6 +149,9 @@ ifneq ($(filter table all,$(SUITE)),)
 endif
 ifneq ($(filter tsbs all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.tsbs $(QUICKLY)
+endif
+ifneq ($(filter store all,$(SUITE)),)
+	@$(IN_BENCH) python -m bench.python.store $(QUICKLY)
 endif
 ifneq ($(filter logs all,$(SUITE)),)
 	@$(IN_BENCH) python -m bench.python.logs $(QUICKLY)

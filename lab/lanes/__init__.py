@@ -12,6 +12,7 @@ from lab.lanes.lane import Lane, Step
 from lab.lanes.logs import LogsLane
 from lab.lanes.table import KeyedTableLane, TableLane
 from lab.lanes.timelog import TimelogLane
+from lab.lanes.together import TogetherLane
 from lab.lanes.topic import TopicLane
 
 KINDS: tuple[type[Lane], ...] = (
@@ -21,6 +22,7 @@ KINDS: tuple[type[Lane], ...] = (
     TopicLane,
     GraphLane,
     LogsLane,
+    TogetherLane,
 )
 # So many lanes of each kind write to the same stream.
 LANES_EACH = 2
