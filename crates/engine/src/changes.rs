@@ -1,9 +1,13 @@
 //! What a commit changes.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
-use timestrata_format::{KeyRange, StreamId};
+use timestrata_format::{KeyRange, SeqNo, StreamId};
 
 use crate::encoded_rows::EncodedRows;
+use crate::key_changes::UnchangedKey;
+use crate::{Cell, Result, Stream};
 
 /// How much an acknowledged commit survives. Ordered: each survives what the ones before do.
 ///
@@ -49,6 +53,8 @@ pub(crate) enum Change {
     },
     /// Rows, or keys to delete.
     Encoded(EncodedRows),
+    /// Nothing, if a key is what it was.
+    Unchanged(UnchangedKey),
 }
 
 impl Change {
@@ -57,7 +63,7 @@ impl Change {
         match self {
             Self::Insert { batch, .. } => batch.num_rows() as u64,
             Self::Encoded(rows) => rows.inserted(),
-            Self::DeleteRange { .. } | Self::DeleteKeys { .. } => 0,
+            Self::DeleteRange { .. } | Self::DeleteKeys { .. } | Self::Unchanged(_) => 0,
         }
     }
 }
@@ -134,6 +140,12 @@ impl Changes {
         self
     }
 
+    /// Has the keys of a stream noted that later commits change, for those that ask
+    /// [whether one has](Self::if_unchanged_since); it changes nothing.
+    pub fn note_keys(&mut self, stream: &Arc<Stream>) {
+        self.list.push(Change::Unchanged(UnchangedKey::none_of(stream)));
+    }
+
     /// The rows that were added last, if it was rows.
     pub(crate) fn last_rows(&mut self) -> Option<&mut EncodedRows> {
         match self.list.last_mut() {
@@ -145,6 +157,45 @@ impl Changes {
     /// Adds rows that are encoded.
     pub(crate) fn push_rows(&mut self, rows: EncodedRows) {
         self.list.push(Change::Encoded(rows));
+    }
+
+    /// Has the commit made only if a key of a stream that keeps the latest row a key was not changed by a commit after `since`: one
+    /// cell a key column, in key order. The last commit before the key was read is the right `since`, that of the snapshot.
+    ///
+    /// Keys are noted from the first such commit to a stream on, in memory, some ten thousand of them. What was changed before that
+    /// is not known, nor what was before the store was opened, and that is a `Conflict` too: reading again and trying again helps.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::{Cell, Changes, Durability, ErrorKind, Merge, Settings, Store, StreamSpec};
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let fields = vec![Field::new("id", DataType::UInt64, false), Field::new("name", DataType::Utf8, true)];
+    /// # let spec = StreamSpec::new("people", Arc::new(Schema::new(fields)));
+    /// # let people = store.create_stream(StreamSpec { merge: Merge::Latest, ..spec })?;
+    /// let (stream, encoder) = (store.stream_of(people)?, store.row_encoder(people)?);
+    /// let since = store.snapshot()?.seq();
+    /// for (name, is_first) in [("Ada", true), ("Grace", false)] {
+    ///     let mut changes = Changes::new();
+    ///     changes.if_unchanged_since(&stream, &[Cell::UInt(7)], since)?;
+    ///     encoder.put(&mut changes, &[Cell::UInt(7), Cell::Text(name)])?;
+    ///     assert_eq!(store.commit(changes, Durability::Written).is_ok(), is_first);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the stream keeps every row or cells can't express its key, `InvalidData` if these are no key of it.
+    pub fn if_unchanged_since(
+        &mut self,
+        stream: &Arc<Stream>,
+        keys: &[Cell<'_>],
+        since: SeqNo,
+    ) -> Result<()> {
+        self.list.push(Change::Unchanged(UnchangedKey::new(stream, keys, since)?));
+        Ok(())
     }
 
     /// Whether there is nothing to commit.

@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use timestrata_format::SeqNo;
 use timestrata_format::wal::EntryKind;
 
+use crate::key_changes::KeyChanges;
 use crate::memtable::{Memtable, PreparedBatch, RowBatch, check_batch, check_keys, check_row};
 use crate::wal::RowLayout;
 use crate::{Cell, Changes, ErrorKind, Result, Stream};
@@ -212,6 +213,17 @@ impl EncodedRows {
                 self.layout.decode(&self.body, |keys| active.delete_key(seq, keys))
             }
             _ => self.layout.decode(&self.body, |cells| active.append_row(seq, cells)),
+        };
+        debug_assert!(decoded.is_ok(), "what was encoded by a layout is decoded by it");
+    }
+
+    /// Notes the keys that they change.
+    pub(crate) fn note(&self, seq: SeqNo, changes: &mut KeyChanges) {
+        let decoded = match self.kind {
+            EntryKind::DeleteKeys => {
+                self.layout.decode(&self.body, |keys| changes.note_key(seq, keys))
+            }
+            _ => self.layout.decode(&self.body, |cells| changes.note_row(&self.stream, seq, cells)),
         };
         debug_assert!(decoded.is_ok(), "what was encoded by a layout is decoded by it");
     }

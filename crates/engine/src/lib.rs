@@ -20,6 +20,7 @@ mod encoded_rows;
 mod error;
 pub mod ids;
 mod key;
+mod key_changes;
 mod lock;
 mod maintenance;
 mod manifest;

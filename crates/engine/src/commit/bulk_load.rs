@@ -17,6 +17,7 @@ use timestrata_format::{LeadKey, RunFormat, Tombstone};
 
 use super::write::Prepared;
 use crate::key::{KeyOrder, KeyView};
+use crate::key_changes::UnchangedKey;
 use crate::memtable::{PreparedBatch, sorted};
 use crate::run::{RunWriter, writer_in};
 use crate::state::Engine;
@@ -224,6 +225,8 @@ impl StreamRows {
 pub(crate) struct BulkLoad {
     pub(super) streams: Vec<StreamRows>,
     pub(super) deletes: Vec<(Arc<Stream>, Tombstone)>,
+    /// Keys that must be what they were.
+    pub(super) conditions: Vec<UnchangedKey>,
 }
 
 impl BulkLoad {
@@ -237,6 +240,7 @@ impl BulkLoad {
             Prepared::DeleteRange { stream, tombstone } => self.deletes.push((stream, tombstone)),
             Prepared::Rows { stream, batch } => self.add_rows(&stream, batch)?,
             Prepared::Encoded(rows) => self.add_rows(rows.stream(), rows.to_batch()?)?,
+            Prepared::Unchanged(key) => self.conditions.push(key),
         }
         while self.bytes() >= engine.settings.memtable_bytes_max {
             let largest = self.streams.iter_mut().max_by_key(|rows| rows.bytes());
@@ -282,6 +286,7 @@ impl BulkLoad {
         let deletes = self.deletes.into_iter();
         let mut prepared: Vec<Prepared> = deletes
             .map(|(stream, tombstone)| Prepared::DeleteRange { stream, tombstone })
+            .chain(self.conditions.into_iter().map(Prepared::Unchanged))
             .collect();
         for mut rows in self.streams {
             let gathered = rows.gathered.take();

@@ -51,6 +51,10 @@ impl Engine {
         let slots_of_rows: Vec<Slot> = slots_of_rows.collect::<Result<_>>()?;
         let slots_of_deletes = load.deletes.iter().map(|(stream, _)| core.slot_of(stream.id()));
         let slots_of_deletes: Vec<Slot> = slots_of_deletes.collect::<Result<_>>()?;
+        for key in &load.conditions {
+            let slot = core.slot_of(key.stream.id())?;
+            core.streams[slot].check_unchanged(key)?;
+        }
         let mut settled: Vec<Slot> =
             slots_of_rows.iter().chain(&slots_of_deletes).copied().collect();
         settled.sort_unstable();
@@ -134,12 +138,18 @@ impl Engine {
             let handle: Arc<RunHandle> = self.folder.handle(&state.stream, meta)?;
             let tombstones = state.version.tombstones.clone();
             state.version = Arc::new(state.version.changed(&[], vec![handle], tombstones));
+            if let Some(changes) = &mut state.key_changes {
+                changes.forget(seq);
+            }
             core.touch(slot);
         }
         for (slot, tombstone) in added.deletes {
             let state = &mut core.streams[slot];
             let mut tombstones = state.version.tombstones.clone();
             tombstones.add(tombstone);
+            if let Some(changes) = &mut state.key_changes {
+                changes.note_range(seq, tombstone.range);
+            }
             state.version = Arc::new(state.version.changed(&[], Vec::new(), tombstones));
             core.touch(slot);
         }

@@ -9,6 +9,7 @@ use timestrata_io::sync::MutexGuard;
 
 use crate::changes::Change;
 use crate::encoded_rows::EncodedRows;
+use crate::key_changes::{KeyChanges, UnchangedKey};
 use crate::memtable::PreparedBatch;
 use crate::planted::{self, Plant, is_planted};
 use crate::state::{Engine, Slot, StoreState, Work};
@@ -24,9 +25,17 @@ const TOMBSTONES_MAX: usize = 16 << 10;
 /// A change that has been checked and ordered, ready to be applied.
 #[derive(Debug, Clone)]
 pub(crate) enum Prepared {
-    Rows { stream: Arc<Stream>, batch: PreparedBatch },
+    Rows {
+        stream: Arc<Stream>,
+        batch: PreparedBatch,
+    },
     Encoded(EncodedRows),
-    DeleteRange { stream: Arc<Stream>, tombstone: Tombstone },
+    DeleteRange {
+        stream: Arc<Stream>,
+        tombstone: Tombstone,
+    },
+    /// Nothing, if a key is what it was.
+    Unchanged(UnchangedKey),
 }
 
 impl Prepared {
@@ -35,13 +44,14 @@ impl Prepared {
             Self::Rows { batch, .. } => batch.bytes() as u64,
             Self::Encoded(rows) => rows.body().len() as u64,
             Self::DeleteRange { .. } => size_of::<Tombstone>() as u64,
+            Self::Unchanged(_) => 0,
         }
     }
 
     /// Whether it only takes rows away.
     fn deletes(&self) -> bool {
         match self {
-            Self::DeleteRange { .. } => true,
+            Self::DeleteRange { .. } | Self::Unchanged(_) => true,
             Self::Encoded(rows) => rows.kind() == EntryKind::DeleteKeys,
             Self::Rows { stream, batch } => {
                 let marks = batch.batch().columns().last().and_then(|last| last.as_boolean_opt());
@@ -106,8 +116,10 @@ impl Engine {
         // A range delete hides earlier commits only, so within this one it goes first; the
         // sort is stable, and so keeps the order of all others.
         prepared.sort_by_key(|change| !matches!(change, Prepared::DeleteRange { .. }));
-        if prepared.is_empty() {
-            return Ok((self.core.lock().last_seq, false));
+        if prepared.iter().all(|change| matches!(change, Prepared::Unchanged(_))) {
+            let mut core = self.core.lock();
+            check_unchanged(&mut core, &prepared)?;
+            return Ok((core.last_seq, false));
         }
         let bytes: u64 = prepared.iter().map(Prepared::bytes).sum();
         if bytes >= self.direct_bytes_min() {
@@ -122,6 +134,7 @@ impl Engine {
         };
         let mut core = self.lock_with_room(bytes)?;
         let slots = resolve(&core, &prepared)?;
+        check_unchanged(&mut core, &prepared)?;
         let seq = core.last_seq.next();
         if let (Some(wal), Some(record)) = (&self.wal, &record) {
             let (payload, crc) = record;
@@ -213,6 +226,11 @@ impl Engine {
                     .then_some(Prepared::Rows { stream, batch }))
             }
             Change::Encoded(rows) => self.prepare_rows(rows),
+            Change::Unchanged(key) => {
+                let stream = self.stream_by_id(key.stream.id())?;
+                key.check_is_of(&stream)?;
+                Ok(Some(Prepared::Unchanged(key)))
+            }
             Change::DeleteRange { stream, range } => {
                 let stream = self.stream_by_id(stream)?;
                 stream.check_range(&range)?;
@@ -387,8 +405,19 @@ fn resolve(core: &StoreState, prepared: &[Prepared]) -> Result<Vec<Slot>> {
         Prepared::Rows { stream, .. } => slot_for_rows(core, stream),
         Prepared::Encoded(rows) => slot_for_rows(core, rows.stream()),
         Prepared::DeleteRange { stream, .. } => core.slot_of(stream.id()),
+        Prepared::Unchanged(key) => core.slot_of(key.stream.id()),
     };
     prepared.iter().map(slot).collect()
+}
+
+/// An error unless all keys are what they were that have to be.
+fn check_unchanged(core: &mut StoreState, prepared: &[Prepared]) -> Result<()> {
+    for change in prepared {
+        let Prepared::Unchanged(key) = change else { continue };
+        let slot = core.slot_of(key.stream.id())?;
+        core.streams[slot].check_unchanged(key)?;
+    }
+    Ok(())
 }
 
 /// The slot of a stream that still has the columns it is known with.
@@ -402,10 +431,18 @@ pub(super) fn slot_for_rows(core: &StoreState, stream: &Stream) -> Result<Slot> 
 
 /// Applies a change that has its place in the order. Can't fail: everything was checked.
 pub(crate) fn apply(core: &mut StoreState, slot: Slot, change: Prepared, seq: SeqNo) {
+    if matches!(change, Prepared::Unchanged(_)) {
+        return;
+    }
     core.touch(slot);
-    let active = &mut core.streams[slot].active;
+    let state = &mut core.streams[slot];
+    if let Some(changes) = &mut state.key_changes {
+        note(changes, &change, seq);
+    }
+    let active = &mut state.active;
     let before = active.bytes();
     match change {
+        Prepared::Unchanged(_) => {}
         Prepared::Rows { batch, .. } => active.insert(seq, batch),
         Prepared::Encoded(rows) => rows.apply(seq, active),
         Prepared::DeleteRange { tombstone, .. } => {
@@ -416,6 +453,16 @@ pub(crate) fn apply(core: &mut StoreState, slot: Slot, change: Prepared, seq: Se
     }
     let grown = active.bytes().saturating_sub(before);
     core.grow(slot, grown as u64);
+}
+
+/// Notes the keys that a change is to.
+fn note(changes: &mut KeyChanges, change: &Prepared, seq: SeqNo) {
+    match change {
+        Prepared::Rows { stream, batch } => changes.note_batch(stream, seq, batch.batch()),
+        Prepared::Encoded(rows) => rows.note(seq, changes),
+        Prepared::DeleteRange { tombstone, .. } => changes.note_range(seq, tombstone.range),
+        Prepared::Unchanged(_) => {}
+    }
 }
 
 /// The WAL record of a commit, and its checksum, which is better summed up before the commit
@@ -431,6 +478,7 @@ fn encode(wal: &Wal, prepared: &[Prepared]) -> Result<(PayloadBuilder, u32)> {
             Prepared::DeleteRange { stream, tombstone } => {
                 payload.delete_range(stream.id(), &tombstone.range)?
             }
+            Prepared::Unchanged(_) => {}
         }
     }
     wal.check_size(payload.bytes())?;

@@ -101,6 +101,7 @@ pub(crate) fn load_core(
         has_gap |= seq > core.last_seq;
         core.last_seq = core.last_seq.max(seq);
     }
+    core.end_recovery();
     report.last_seq = core.last_seq;
     core.recount();
     Ok(LoadedStore { core, report, tail, has_gap, damage })

@@ -10,12 +10,13 @@ use timestrata_io::sync::{Mutex, RwLock};
 use super::pins::PinState;
 use super::version::{RunHandle, Version};
 use super::viewing::ToMerge;
+use crate::key_changes::{KeyChanges, UnchangedKey};
 use crate::memtable::{Memtable, MemtableView};
 use crate::scan::{ReadingThreads, Source, StreamView};
 use crate::snapshot::Snapshot;
 use crate::tombstones::Tombstones;
 use crate::wal::RowLayout;
-use crate::{Error, ErrorKind, Result, Stream};
+use crate::{Cell, Error, ErrorKind, Result, Stream};
 
 /// Place of a stream in [`StoreState::streams`]; stays the same while the store is open.
 pub(crate) type Slot = usize;
@@ -43,6 +44,10 @@ pub(crate) struct StreamState {
     pub(crate) row_layout: Option<Arc<RowLayout>>,
     /// How keys to delete are; `None` also where every row is kept.
     pub(crate) key_layout: Option<Arc<RowLayout>>,
+    /// No later commit has changed the stream; one that has is not later than this.
+    last_change: SeqNo,
+    /// The keys that commits change, once somebody has asked about one.
+    pub(crate) key_changes: Option<Box<KeyChanges>>,
     /// Never taken by the engine: see [`crate::Store::model_lock`].
     pub(crate) model_lock: Arc<RwLock<u64>>,
     /// Held by the one reader that merges chunks of the active memtable without the commit lock.
@@ -71,6 +76,8 @@ impl StreamState {
             dropped: false,
             idle: Weak::new(),
             counted_bytes: 0,
+            last_change: SeqNo::default(),
+            key_changes: None,
             model_lock: Arc::default(),
             merging: Arc::default(),
             threads: Arc::default(),
@@ -81,6 +88,26 @@ impl StreamState {
     /// Forgets the cached view; called after every change.
     pub(crate) fn touch(&mut self) {
         self.view = None;
+    }
+
+    /// An error unless a key is what it was.
+    ///
+    /// # Errors
+    /// `Conflict` if it has changed, or that is not known; `InvalidArgument` for a key that cells can't express.
+    pub(crate) fn check_unchanged(&mut self, key: &UnchangedKey) -> Result<()> {
+        let changes = match &mut self.key_changes {
+            Some(changes) => changes,
+            none => none.insert(Box::new(KeyChanges::new(&self.stream, self.last_change)?)),
+        };
+        changes.check(key)
+    }
+
+    /// Notes a row that a commit adds.
+    #[inline]
+    pub(crate) fn note_row(&mut self, seq: SeqNo, cells: &[Cell<'_>]) {
+        if let Some(changes) = &mut self.key_changes {
+            changes.note_row(&self.stream, seq, cells);
+        }
     }
 
     /// Moves the active memtable, if it holds anything, to those that wait for a flush.
@@ -187,6 +214,7 @@ impl StoreState {
     /// Adds a stream, in the slot of one that was dropped if there is one.
     pub(crate) fn add_stream(&mut self, mut state: StreamState) -> Slot {
         state.threads = Arc::clone(&self.threads);
+        state.last_change = self.last_seq;
         let slot = self.free.pop().unwrap_or(self.streams.len());
         self.by_name.insert(state.stream.name().to_owned(), slot);
         self.by_id.insert(state.stream.id(), slot);
@@ -293,7 +321,14 @@ impl StoreState {
     /// Notes that a stream changed.
     pub(crate) fn touch(&mut self, slot: Slot) {
         self.streams[slot].touch();
+        self.streams[slot].last_change = self.last_seq;
         self.snapshot = None;
+    }
+
+    /// What is there by now may have been changed by any commit so far.
+    pub(crate) fn end_recovery(&mut self) {
+        let last_seq = self.last_seq;
+        self.streams.iter_mut().for_each(|state| state.last_change = last_seq);
     }
 
     /// The whole store as of now.

@@ -218,6 +218,7 @@ fn apply(core: &mut StoreState, slot: Slot, seq: SeqNo, cells: &[Cell<'_>]) {
     core.last_seq = seq;
     crate::planted::placed(seq);
     core.touch(slot);
+    core.streams[slot].note_row(seq, cells);
     let active = &mut core.streams[slot].active;
     let before = active.bytes();
     active.append_row(seq, cells);

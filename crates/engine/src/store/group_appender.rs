@@ -231,7 +231,13 @@ fn follow(targets: &mut [Target], core: &StoreState) -> Result<bool> {
 /// Applies a change that has been logged.
 fn apply(core: &mut StoreState, slot: Slot, seq: SeqNo, change: &RowChange<'_>) {
     core.touch(slot);
-    let active = &mut core.streams[slot].active;
+    let state = &mut core.streams[slot];
+    match (change, &mut state.key_changes) {
+        (RowChange::Put(_, cells), _) => state.note_row(seq, cells),
+        (RowChange::DeleteKey(_, keys), Some(changes)) => changes.note_key(seq, keys),
+        (RowChange::DeleteKey(..), None) => {}
+    }
+    let active = &mut state.active;
     let before = active.bytes();
     match change {
         RowChange::Put(_, cells) => active.append_row(seq, cells),

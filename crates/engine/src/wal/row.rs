@@ -61,6 +61,14 @@ impl RowLayout {
             return Err(memtable::keeps_every_row(stream));
         }
         Self::of(stream.schema())?;
+        Self::of_key_fields(stream)
+    }
+
+    /// For the keys of a stream, whatever its other columns are.
+    ///
+    /// # Errors
+    /// As [`RowLayout::of`].
+    pub(crate) fn of_key_fields(stream: &Stream) -> Result<Self> {
         Self::of_fields(stream.key_fields())
     }
 

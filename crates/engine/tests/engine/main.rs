@@ -45,6 +45,7 @@ mod splitting;
 mod stepped_disk;
 mod support;
 mod telling;
+mod unchanged_keys;
 mod views_and_values;
 #[path = "support/watched_disk.rs"]
 mod watched_disk;
