@@ -34,6 +34,8 @@ pub struct GraphChanges<'a> {
 
 #[derive(Debug, Clone)]
 pub(super) enum Change<'a> {
+    /// Nothing, if the block has this version before all changes, 0 if it is not there.
+    Expect(BlockId, u32),
     Put(NewBlock<'a>),
     Delete(BlockId),
     Link(Edge),
@@ -145,6 +147,12 @@ impl<'a> GraphChanges<'a> {
         self.with(Change::Unlink(key))
     }
 
+    /// Makes all changes only if a block has this version before them, 0 if it is not there: else they are a `Conflict`.
+    #[must_use]
+    pub fn expect_version(self, id: BlockId, version: u32) -> Self {
+        self.with(Change::Expect(id, version))
+    }
+
     /// Takes edges away.
     #[must_use]
     pub fn unlink_all(self, which: Unlinked) -> Self {
@@ -164,7 +172,7 @@ impl<'a> GraphChanges<'a> {
             Change::LinkMany(edges) => edges.iter().try_for_each(Edge::check),
             Change::Unlink(EdgeKey { kind, .. }) => check_kind(kind),
             Change::UnlinkAll(Unlinked::Kind(kind)) => check_kind(kind),
-            Change::Delete(_) | Change::UnlinkAll(_) => Ok(()),
+            Change::Expect(..) | Change::Delete(_) | Change::UnlinkAll(_) => Ok(()),
         })
     }
 }
@@ -240,7 +248,7 @@ impl Graph {
             Change::Delete(id) => self.delete_alone(*id, durability),
             Change::Link(edge) => self.link_alone(edge, durability),
             Change::Unlink(key) => self.unlink_alone(key, durability),
-            Change::LinkMany(_) | Change::UnlinkAll(_) => Ok(None),
+            Change::Expect(..) | Change::LinkMany(_) | Change::UnlinkAll(_) => Ok(None),
         }
     }
 }

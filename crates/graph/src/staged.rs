@@ -5,7 +5,9 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 use timestrata_engine::planted::{Plant, is_planted};
-use timestrata_engine::{Changes, KeyRange, Result, SeqNo, Snapshot, Store, StreamId};
+use timestrata_engine::{
+    Changes, Error, ErrorKind, KeyRange, Result, SeqNo, Snapshot, Store, StreamId,
+};
 use timestrata_io::sync::MutexGuard;
 
 use super::adjacency::BlockId;
@@ -163,6 +165,7 @@ impl<'a, 's> Staged<'a, 's> {
 
     fn add(&mut self, change: &'a Change<'a>) -> Result<()> {
         match change {
+            Change::Expect(id, version) => self.expect(*id, *version)?,
             Change::Put(block) => self.put(*block)?,
             Change::Delete(id) => self.delete(*id)?,
             Change::Link(edge) => self.edges.push(EdgeChange::Link(edge)),
@@ -191,6 +194,24 @@ impl<'a, 's> Staged<'a, 's> {
             }
         };
         if has_blocks { self.shared.latest_block(snapshot, id) } else { Ok(None) }
+    }
+
+    fn expect(&self, id: BlockId, expected: u32) -> Result<()> {
+        let version = self.stored_version(id)?;
+        if version == expected {
+            return Ok(());
+        }
+        let is = |version| match version {
+            0 => "is not there".to_owned(),
+            version => format!("has version {version}"),
+        };
+        let message = format!(
+            "graph '{}': block {id} {}, where it was expected that it {}",
+            self.shared.name,
+            is(version),
+            is(expected)
+        );
+        Err(Error::new(ErrorKind::Conflict, message))
     }
 
     fn put(&mut self, block: NewBlock<'a>) -> Result<()> {
