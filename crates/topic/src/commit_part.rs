@@ -32,6 +32,7 @@ pub struct TopicWrite<'a> {
     topic: Topic,
     records: Vec<Record<'a>>,
     expected_offset: Option<u64>,
+    producer: Option<(&'a str, u64)>,
     receipts: Vec<Receipt>,
 }
 
@@ -40,7 +41,7 @@ impl<'a> TopicWrite<'a> {
     #[must_use]
     pub fn new(topic: &Topic) -> Self {
         let (records, receipts) = (Vec::new(), Vec::new());
-        Self { topic: topic.clone(), records, expected_offset: None, receipts }
+        Self { topic: topic.clone(), records, expected_offset: None, producer: None, receipts }
     }
 
     /// Appends a record, behind those before.
@@ -52,6 +53,12 @@ impl<'a> TopicWrite<'a> {
     /// `Conflict`.
     pub fn expect_offset(&mut self, offset: u64) {
         self.expected_offset = Some(offset);
+    }
+
+    /// Who sends them, with the epoch that it [began](Topic::begin_producer) with; all have to be for one partition then. If one of its
+    /// name has begun since, the commit is a `Conflict`.
+    pub fn by_producer(&mut self, producer: &'a str, epoch: u64) {
+        self.producer = Some((producer, epoch));
     }
 
     /// Where the records are once they are committed, in their order.
@@ -82,12 +89,16 @@ impl CommitPart for TopicWrite<'_> {
         if self.records.is_empty() {
             return rest(before);
         }
-        let options =
-            SendOptions { expected_offset: self.expected_offset, ..SendOptions::default() };
+        let options = SendOptions {
+            expected_offset: self.expected_offset,
+            sequence: self.producer.map(|(id, _)| (id, None)),
+            epoch: self.producer.map(|(_, epoch)| epoch),
+            ..SendOptions::default()
+        };
         let (seq, mut placed): (SeqNo, Placed) =
             match self.topic.commit_records(&self.records, &options, before, rest)? {
                 Staged::New(sent) => sent,
-                // Only a producer that numbers them repeats records, and this is none.
+                // Only a producer that says their numbers repeats records, and this is none.
                 Staged::Repeated(_) => {
                     let what =
                         format!("topic '{}': the records were sent before", self.topic.name());

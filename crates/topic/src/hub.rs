@@ -9,6 +9,7 @@ use std::time::Duration;
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Store, StreamId};
 use timestrata_io::sync::{Condvar, Mutex};
 
+use super::epochs::Epochs;
 use super::group::{Groups, TopicPartition};
 use super::handle::{SharedTopic, Topic};
 use super::state::{self, StateKind, StateRow};
@@ -20,8 +21,9 @@ pub(super) struct Hub {
     /// Held while a topic is made or removed, which are several steps.
     pub(super) changing: Mutex<()>,
     pub(super) groups: Groups,
+    pub(super) epochs: Epochs,
     /// Held while offsets are committed, which looks at those that are there first.
-    committing: Mutex<()>,
+    committing: Mutex<KnownOffsets>,
     members: AtomicU64,
     /// Whether topics are looked at from time to time.
     pub(super) is_retaining: AtomicBool,
@@ -70,8 +72,8 @@ impl Hub {
         others: Changes,
         commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<SeqNo> {
-        let _committing = self.committing.lock();
-        let mut changes = others;
+        let mut known = self.committing.lock();
+        let (mut changes, mut new) = (others, Vec::with_capacity(offsets.len()));
         for (place, offset) in offsets {
             let topic = Topic::open(store, &place.topic)?;
             let generation = match member {
@@ -81,7 +83,10 @@ impl Hub {
                     0
                 }
             };
-            let committed = topic.committed(group, place.partition)?;
+            let committed = match known.of(topic.shared.id, place.partition, group) {
+                Some(offset) => Some(offset),
+                None => topic.committed(group, place.partition)?,
+            };
             if let Some(committed) = committed.filter(|committed| committed > offset) {
                 let what = format!(
                     "group '{group}' has committed offset {committed} of {place}; {offset} would go back, \
@@ -91,8 +96,13 @@ impl Hub {
             }
             let row = group_row(store, group, place, *offset, generation);
             state::put(store, &mut changes, topic.shared.id, &row)?;
+            new.push((topic.shared.id, place.partition, *offset));
         }
-        commit(changes)
+        // Whoever fails may have left them in doubt.
+        known.forget(group, &new);
+        let seq = commit(changes)?;
+        known.add(group, &new);
+        Ok(seq)
     }
 
     /// Puts a group's offset where the caller says, back too.
@@ -103,14 +113,49 @@ impl Hub {
         place: &TopicPartition,
         offset: u64,
     ) -> Result<()> {
-        let _committing = self.committing.lock();
+        let mut known = self.committing.lock();
         let topic = Topic::open(store, &place.topic)?;
         topic.partition(place.partition)?;
         let mut changes = Changes::new();
         let row = group_row(store, group, place, offset, 0);
         state::put(store, &mut changes, topic.shared.id, &row)?;
+        known.forget(group, &[(topic.shared.id, place.partition, offset)]);
         store.commit(changes, Durability::Synced)?;
         Ok(())
+    }
+}
+
+/// Groups whose offsets are known at once, at most, for each partition.
+const KNOWN_GROUPS_MAX: usize = 1_024;
+
+/// Offsets that groups have committed since the store was opened, so that each commit need not read what the last one wrote.
+#[derive(Debug, Default)]
+struct KnownOffsets {
+    /// By topic and partition.
+    groups: HashMap<(StreamId, u32), HashMap<String, u64>>,
+}
+
+impl KnownOffsets {
+    fn of(&self, topic: StreamId, partition: u32, group: &str) -> Option<u64> {
+        self.groups.get(&(topic, partition))?.get(group).copied()
+    }
+
+    fn forget(&mut self, group: &str, offsets: &[(StreamId, u32, u64)]) {
+        for (topic, partition, _) in offsets {
+            if let Some(known) = self.groups.get_mut(&(*topic, *partition)) {
+                known.remove(group);
+            }
+        }
+    }
+
+    fn add(&mut self, group: &str, offsets: &[(StreamId, u32, u64)]) {
+        for (topic, partition, offset) in offsets {
+            let known = self.groups.entry((*topic, *partition)).or_default();
+            if known.len() >= KNOWN_GROUPS_MAX {
+                known.clear();
+            }
+            known.insert(group.to_owned(), *offset);
+        }
     }
 }
 

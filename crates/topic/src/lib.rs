@@ -47,6 +47,7 @@ mod checkpoint;
 mod commit_part;
 mod consumer;
 mod envelope;
+mod epochs;
 mod export;
 mod files;
 mod group;

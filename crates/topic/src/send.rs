@@ -66,6 +66,8 @@ pub struct SendOptions<'a> {
     /// from 0; `None`: the one that comes next. What is repeated is answered with the first receipt.
     /// All records must be for one partition.
     pub sequence: Option<(&'a str, Option<u64>)>,
+    /// The epoch that the producer [began](Topic::begin_producer) with: nothing is sent if one of its name has begun since.
+    pub epoch: Option<u64>,
 }
 
 impl Default for SendOptions<'_> {
@@ -75,6 +77,7 @@ impl Default for SendOptions<'_> {
             durability: Durability::Synced,
             expected_offset: None,
             sequence: None,
+            epoch: None,
         }
     }
 }
@@ -215,6 +218,10 @@ impl Topic {
         for (partition, _) in groups.values() {
             lives.push(partition.lock(&self.store)?);
         }
+        let hub = self.store.model_state::<Hub>();
+        let held = options.sequence.zip(options.epoch);
+        // Until it is committed.
+        let _held = held.map(|((id, _), epoch)| hub.epochs.hold(self, id, epoch)).transpose()?;
         let committed = self.commit_locked(&groups, &mut lives, options, others, commit);
         if committed.is_err() {
             lives.into_iter().for_each(LivePartition::forget);

@@ -21,6 +21,8 @@ pub(super) enum StateKind {
     /// What an idempotent producer sent last: `number` is the sequence that comes next, `bytes` the
     /// latest receipts.
     Producer,
+    /// The last producer of a name that began: `number` is its epoch.
+    Epoch,
     /// Where a partition begins: `offset` is the first that is kept, `bytes` the hashes of those
     /// below it that no full tile has.
     Floor,
@@ -37,6 +39,7 @@ impl StateKind {
         match self {
             Self::Group => "group",
             Self::Producer => "producer",
+            Self::Epoch => "epoch",
             Self::Floor => "floor",
             Self::Compacted => "compacted",
             Self::Seen => "seen",

@@ -3,6 +3,7 @@
 mod audit;
 mod checkpoints;
 mod consumers;
+mod epochs;
 mod other_readers;
 mod proofs;
 mod records;
