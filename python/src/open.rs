@@ -100,5 +100,5 @@ pub(crate) fn open(
             format!("'{shown}' holds a store already, and mode 'x' makes a new one"),
         ));
     }
-    Ok(Store { handle: Handle::new(store, mode, durability) })
+    Ok(Store::new(Handle::new(store, mode, durability)))
 }

@@ -22,6 +22,16 @@ pub(crate) struct Ways<M, O> {
     pub(crate) options: fn(&M) -> Result<O>,
 }
 
+impl<M: Send + Sync, O: Default + Send + Sync> Ways<M, O> {
+    /// The model of this name as it is; made, as a new one is, if it is missing.
+    pub(crate) fn or_made(&self, py: Python<'_>, handle: &Handle, name: &str) -> PyResult<M> {
+        handle.detached(py, |store| match store.stream(name) {
+            Some(_) => (self.open)(store, name),
+            None => (self.create)(store, name, &O::default()),
+        })
+    }
+}
+
 impl<M: Send + Sync> Opened<M> {
     /// The model of this name; made if it is missing and may be. `wanted` puts what was asked for in the
     /// place of the options that it has, or of those that a new one would have.

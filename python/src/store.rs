@@ -1,5 +1,6 @@
 //! `Store`: an open store.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use pyo3::types::{IntoPyDict, PyDict, PyString, PyTuple};
 use timestrata_engine::{BackupOptions, CacheStats, Error, ErrorKind, ScrubStats, StreamStats};
 
 use crate::handle::{Handle, leave};
+use crate::lock::Lock;
 use crate::path::GivenPath;
 use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport, missing_rows};
 
@@ -26,9 +28,49 @@ use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport, missing_row
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) handle: Arc<Handle>,
+    kept: Lock<HashMap<String, Py<PyAny>>>,
 }
 
+/// Objects of models that a store keeps, at most.
+const KEPT_MAX: usize = 64;
+
 impl Store {
+    pub(crate) fn new(handle: Arc<Handle>) -> Self {
+        Self { handle, kept: Lock::default() }
+    }
+
+    /// What `store.METHOD(name)` gave when this was asked for the first time, or a while ago: to make such an object takes longer than
+    /// the small change of a commit that needs it. Whoever asks sees to it that what it stands for is still there.
+    pub(crate) fn kept<'py>(
+        store: &Bound<'py, Self>,
+        method: &str,
+        name: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, key) = (store.py(), format!("{method} {name}"));
+        let known = store.get().kept.lock().get(&key).map(|known| known.clone_ref(py));
+        match known {
+            Some(known) => Ok(known.into_bound(py)),
+            None => Self::keep(store, method, name),
+        }
+    }
+
+    /// As [`kept`](Self::kept), made anew.
+    pub(crate) fn keep<'py>(
+        store: &Bound<'py, Self>,
+        method: &str,
+        name: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let made = store.call_method1(method, (name,))?;
+        let key = format!("{method} {name}");
+        let mut kept = store.get().kept.lock();
+        let all = if kept.len() >= KEPT_MAX { std::mem::take(&mut *kept) } else { HashMap::new() };
+        let before = kept.insert(key, made.clone().unbind());
+        drop(kept);
+        // Without the lock.
+        drop((all, before));
+        Ok(made)
+    }
+
     /// Names of all streams.
     pub(crate) fn names(&self) -> PyResult<impl Iterator<Item = String>> {
         let streams = self.handle.store()?.streams();

@@ -175,11 +175,183 @@ def test_a_commit_has_one_block_and_takes_nothing_outside_of_it() -> None:
         store.commit(durability="for ever")  # type: ignore[arg-type]
 
 
-def test_a_time_log_with_columns_says_that_it_is_not_taken() -> None:
+def test_a_time_log_with_columns_takes_values_and_whole_commits_alone() -> None:
     store = timestrata.open()
-    store.timelog("trades", schema={"price": "float64"})
-    with pytest.raises(timestrata.InvalidArgumentError, match="columns"), store.commit() as commit:
-        commit.timelog("trades")
+    trades = store.timelog("trades", schema={"price": "float64", "size": "int64"})
+    with store.commit() as commit:
+        commit.timelog("trades").append(1, {"price": 20.5, "size": 3})
+        commit.timelog("trades").append(2, {"price": None, "size": 4})
+        commit.topic("events").send("traded")
+    assert list(trades) == [(1, {"price": 20.5, "size": 3}), (2, {"price": None, "size": 4})]
+    with pytest.raises(TypeError), store.commit() as commit:
+        commit.topic("events").send("traded")
+        commit.timelog("trades").append(3, {"price": "much", "size": 1})
+    with store.commit() as commit:
+        commit.timelog("trades").delete(1)
+        commit.timelog("trades").append(3, {"price": 1.0, "size": 5})
+    assert [time for time, _ in trades] == [2, 3]
+    assert len(store.topic("events").offsets()) == 1
+
+
+def test_rows_of_a_range_go_with_the_commit() -> None:
+    store = timestrata.open()
+    rooms = store.table("rooms")
+    rooms.append([{"time": time, "celsius": 20.0} for time in range(1, 7)])
+    with pytest.raises(KeyError), store.commit() as commit:
+        commit.table("rooms").delete(1, 3)
+        raise KeyError
+    assert rooms.count() == 6
+    with store.commit() as commit:
+        commit.table("rooms").append({"time": 2, "celsius": 1.0})
+        commit.table("rooms").delete(1, 3)
+        commit.table("rooms").delete(start=5)
+        commit.topic("events").send("cleared")
+    assert [row["celsius"] for row in rooms.scan()] == [1.0, 20.0, 20.0]
+    with pytest.raises(timestrata.NotFoundError), store.commit() as commit:
+        commit.table("none").delete(1, 2)
+
+
+def changed_by(store: Store, name: str) -> None:
+    stock = store.table("stock")
+    if name == "a row":
+        stock.append({"time": 5, "item": "nut", "left": 0})
+    elif name == "a commit":
+        with store.commit() as commit:
+            commit.table("stock").append({"time": 5, "item": "nut", "left": 0})
+    elif name == "many rows":
+        stock.append([{"time": 5, "item": f"nut{n}" if n else "nut", "left": 0} for n in range(999)])
+    elif name == "a range":
+        stock.delete(1, 4)
+    else:
+        stock.delete(where="item = 'nut'")
+
+
+@pytest.mark.parametrize("way", ["a row", "a commit", "many rows", "a range", "a condition"])
+@pytest.mark.parametrize("key", [["item"], ["time", "item"]])
+def test_a_row_that_was_changed_since_it_was_read_is_not_replaced(
+    way: str, key: list[str], tmp_path: Path
+) -> None:
+    with timestrata.open(tmp_path / "store") as store:
+        stock = store.table("stock", key=key)
+        stock.append({"time": 2, "item": "bolt", "left": 5})
+        with store.commit() as commit:
+            # Keys are noted from here on.
+            commit.table("stock").append(
+                {"time": 2, "item": "nut", "left": 5}, if_unchanged_since=store.stats()["last_seq"]
+            )
+        for number in range(2):
+            # Other keys, and other models, are none of it.
+            seq = store.stats()["last_seq"]
+            stock.append({"time": 9, "item": "bolt", "left": number})
+            with store.commit() as commit:
+                commit.table("stock").append(
+                    {"time": 2, "item": "nut", "left": number}, if_unchanged_since=seq
+                )
+                commit.topic("events").send("taken")
+        if key == ["time", "item"] and way in ("a row", "a commit", "many rows"):
+            # Of another time, so it is another key.
+            return
+        seq = store.stats()["last_seq"]
+        changed_by(store, way)
+        rows = stock.count()
+        with pytest.raises(timestrata.ConflictError), store.commit() as commit:
+            commit.topic("events").send("taken")
+            commit.table("stock").append({"time": 2, "item": "nut", "left": 9}, if_unchanged_since=seq)
+        assert (stock.count(), len(store.topic("events").offsets())) == (rows, 2)
+        with store.commit() as commit:
+            commit.table("stock").append(
+                {"time": 2, "item": "nut", "left": 9}, if_unchanged_since=store.stats()["last_seq"]
+            )
+        assert [row["left"] for row in stock.scan(where="item = 'nut'")] == [9]
+
+
+def test_tables_that_keep_every_row_have_no_key_to_be_unchanged() -> None:
+    store = timestrata.open()
+    store.table("rooms").append({"time": 1, "celsius": 1.0})
+    with pytest.raises(timestrata.InvalidArgumentError, match="every row"), store.commit() as commit:
+        commit.table("rooms").append({"time": 1, "celsius": 2.0}, if_unchanged_since=1)
+    assert store.table("rooms").count() == 1
+
+
+def test_stock_that_threads_take_by_conditions_is_taken_once() -> None:
+    store = timestrata.open()
+    stock = store.table("stock", key="item")
+    stock.append({"time": 1, "item": "nut", "left": 60})
+
+    def take() -> None:
+        while True:
+            seq = store.stats()["last_seq"]
+            left = stock.row("nut")["left"]
+            if left == 0:
+                return
+            with contextlib.suppress(timestrata.ConflictError), store.commit() as commit:
+                row = {"time": 1, "item": "nut", "left": left - 1}
+                commit.table("stock").append(row, if_unchanged_since=seq)
+                commit.topic("taken").send(str(left))
+
+    threads = [threading.Thread(target=take) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    taken = [int(row["value"]) for row in store.topic("taken").scan()]
+    assert taken == list(range(60, 0, -1))
+
+
+def test_a_producer_that_another_one_has_followed_commits_nothing_more(tmp_path: Path) -> None:
+    for turn in range(2):
+        with timestrata.open(tmp_path / "store") as store:
+            bills = store.topic("bills", partitions=2)
+            first, second = (bills.producer(producer_id="billing") for _ in range(2))
+            other = bills.producer(producer_id="other")
+            for producer in (second, other):
+                with store.commit() as commit:
+                    commit.topic("bills").send_batch(["1", "2"], partition=1, producer=producer)
+            before = store.stats()["last_seq"]
+            with pytest.raises(timestrata.ConflictError, match="has epoch"), store.commit() as commit:
+                commit.logs("app").write("billed")
+                commit.topic("bills").send("3", partition=1, producer=first)
+            with pytest.raises(timestrata.ConflictError, match="has epoch"):
+                first.send("3")
+            assert store.stats()["last_seq"] == before and store.logs("app").count() == 0
+            assert bills.offsets(1).stop == 4 * (turn + 1)
+            assert second.next_sequence(1) == 2 * (turn + 1)
+            wrong = (
+                (bills.producer(), "producer_id"),
+                (store.topic("others").producer(producer_id="billing"), "is of topic"),
+            )
+            for producer, words in wrong:
+                with pytest.raises(timestrata.InvalidArgumentError, match=words):
+                    with store.commit() as commit:
+                        commit.topic("bills").send("3", producer=producer)
+            with pytest.raises(timestrata.InvalidArgumentError, match="of one producer"):
+                with store.commit() as commit:
+                    commit.topic("bills").send("3", partition=1)
+                    commit.topic("bills").send("4", partition=1, producer=second)
+
+
+def test_a_block_of_another_version_than_was_expected_is_a_conflict() -> None:
+    for keep_versions in (1, 3):
+        store = timestrata.open()
+        code = store.graph("code", keep_versions=keep_versions)
+        with store.commit() as commit:
+            block = commit.graph("code").put("f()", id=bytes(16), expected_version=0)
+        for expected in (1, 2):
+            with store.commit() as commit:
+                commit.graph("code").put(f"f({expected})", id=block, expected_version=expected)
+        for expected in (0, 2, 4):
+            with pytest.raises(timestrata.ConflictError, match="has version 3"):
+                with store.commit() as commit:
+                    commit.topic("events").send("changed")
+                    commit.graph("code").put("g()", id=block, expected_version=expected)
+            with pytest.raises(timestrata.ConflictError), store.commit() as commit:
+                commit.graph("code").delete(block, expected_version=expected)
+        assert code.get(block).content == "f(2)"
+        with store.commit() as commit:
+            commit.graph("code").delete(block, expected_version=3)
+        with pytest.raises(timestrata.ConflictError, match="is not there"), store.commit() as commit:
+            commit.graph("code").put("f()", id=block, expected_version=3)
+        assert len(code) == 0
 
 
 def test_tables_of_other_libraries_and_new_columns_are_taken() -> None:

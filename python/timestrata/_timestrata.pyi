@@ -294,7 +294,8 @@ class Commit:
 
 @final
 class CommitTable:
-    def append(self, rows: Rowlike) -> None: ...
+    def append(self, rows: Rowlike, *, if_unchanged_since: int | None = None) -> None: ...
+    def delete(self, start: TableTime | None = None, end: TableTime | None = None) -> None: ...
 
 @final
 class CommitTopic:
@@ -304,6 +305,7 @@ class CommitTopic:
         *,
         partition: int | None = None,
         expected_offset: int | None = None,
+        producer: Producer | None = None,
     ) -> None: ...
     def send_batch(
         self,
@@ -311,6 +313,7 @@ class CommitTopic:
         *,
         partition: int | None = None,
         expected_offset: int | None = None,
+        producer: Producer | None = None,
     ) -> None: ...
 
 @final
@@ -337,6 +340,7 @@ class CommitGraph:
         version: int | None = None,
         source_uri: str | None = None,
         metadata: Mapping[str, Any] | str | None = None,
+        expected_version: int | None = None,
     ) -> bytes: ...
     def put_many(
         self, blocks: Iterable[Blocklike] | SupportsArrowStream | SupportsArrowArray
@@ -355,7 +359,7 @@ class CommitGraph:
         self, edges: Iterable[Edgelike] | SupportsArrowStream | SupportsArrowArray
     ) -> None: ...
     def unlink(self, source: BlockId, kind: str, target: BlockId) -> None: ...
-    def delete(self, id: BlockId) -> None: ...
+    def delete(self, id: BlockId, *, expected_version: int | None = None) -> None: ...
 
 @final
 class CommitTimelog:

@@ -41,6 +41,8 @@ use super::fit::OnMismatch;
 pub struct TableWrite<'a> {
     table: Table,
     rows: Vec<Rows<'a>>,
+    /// Places of those of which the keys must be what they were since some commit.
+    unchanged_since: Vec<(usize, SeqNo)>,
     deleted: Vec<KeyRange>,
     on_mismatch: OnMismatch,
 }
@@ -71,8 +73,13 @@ impl<'a> TableWrite<'a> {
     /// Nothing yet.
     #[must_use]
     pub fn new(table: &Table) -> Self {
-        let (rows, deleted) = (Vec::new(), Vec::new());
-        Self { table: table.clone(), rows, deleted, on_mismatch: OnMismatch::Error }
+        Self {
+            table: table.clone(),
+            rows: Vec::new(),
+            unchanged_since: Vec::new(),
+            deleted: Vec::new(),
+            on_mismatch: OnMismatch::Error,
+        }
     }
 
     /// What is done about rows that don't fit the table; unless it is said they are an error.
@@ -92,6 +99,14 @@ impl<'a> TableWrite<'a> {
         self.rows.push(Rows::One(OneRow { stream, cells }));
     }
 
+    /// Has the commit made only if the keys of the rows that were appended last were not changed by a commit after `since`, which is of
+    /// before they were read: else it is a `Conflict`. As [`Changes::if_unchanged_since`] tells, of an upsert key.
+    pub fn if_unchanged_since(&mut self, since: SeqNo) {
+        if let Some(place) = self.rows.len().checked_sub(1) {
+            self.unchanged_since.push((place, since));
+        }
+    }
+
     /// All rows, if each is one by itself.
     fn ones(&self) -> Option<Vec<&OneRow<'a>>> {
         let one = |rows| match rows {
@@ -106,8 +121,13 @@ impl<'a> TableWrite<'a> {
     /// # Errors
     /// `InvalidArgument` if the range ends before it begins.
     pub fn delete(&mut self, range: impl RangeBounds<i64>) -> Result<()> {
-        self.deleted.push(key_range(&range)?);
+        self.delete_range(key_range(&range)?);
         Ok(())
+    }
+
+    /// As [`delete`](Self::delete), of a range of the table's keys.
+    pub fn delete_range(&mut self, range: KeyRange) {
+        self.deleted.push(range);
     }
 }
 
@@ -135,7 +155,8 @@ impl CommitPart for TableWrite<'_> {
             return rest(before);
         }
         if let Some(ones) = self.ones()
-            && let Some(seq) = self.table.append_ones(&ones, &before, rest)?
+            && let Some(seq) =
+                self.table.append_ones(&ones, &self.unchanged_since, &before, rest)?
         {
             return Ok(seq);
         }
@@ -143,12 +164,19 @@ impl CommitPart for TableWrite<'_> {
             Rows::Batch(batch) => Ok(batch.clone()),
             Rows::One(row) => row.to_batch(),
         };
-        let rows: Vec<RecordBatch> = self.rows.iter().map(batch).collect::<Result<_>>()?;
-        let rows: Vec<&RecordBatch> = rows.iter().filter(|rows| rows.num_rows() > 0).collect();
+        let batches: Vec<RecordBatch> = self.rows.iter().map(batch).collect::<Result<_>>()?;
+        let rows: Vec<&RecordBatch> = batches.iter().filter(|rows| rows.num_rows() > 0).collect();
         if rows.is_empty() {
             return rest(before);
         }
-        let rest = &mut |changes| rest(before.clone().and(changes));
+        let rest = &mut |changes| {
+            let mut all = before.clone();
+            for (place, since) in &self.unchanged_since {
+                let Some(rows) = batches.get(*place) else { continue };
+                self.table.expect_unchanged(rows, *since, self.on_mismatch, &mut all)?;
+            }
+            rest(all.and(changes))
+        };
         self.table.append_through(&rows, self.on_mismatch, 0, rest)
     }
 }

@@ -5,12 +5,67 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::Schema;
 use arrow_select::take::{take, take_record_batch};
-use timestrata_engine::Result;
+use timestrata_engine::{Cell, Changes, Result, SeqNo};
 use timestrata_values::time::array as time_array;
 
-use super::identity::Identities;
+use super::Table;
+use super::fit::{OnMismatch, fitted};
+use super::identity::{Identities, times_of};
 use super::layout::Layout;
 use super::write::unmade;
+
+impl Table {
+    /// Adds to changes that the keys of some rows must be what they were since a commit. Whoever asks has the table's lock.
+    ///
+    /// Where the key lacks the time, that is the key of the index, which each row of it changes, and that of the row which is there: a
+    /// range of times takes rows away without a look at the index.
+    pub(super) fn expect_unchanged(
+        &self,
+        rows: &RecordBatch,
+        since: SeqNo,
+        on_mismatch: OnMismatch,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        let layout = self.layout()?;
+        // Else the table needs other columns first, and nothing is committed before it has them.
+        let Some(fitted) = fitted(&layout, rows, on_mismatch, 0)? else { return Ok(()) };
+        let (rows, stream) = (fitted.into_rows(), &layout.stream);
+        let Some(index) = self.shared.index else {
+            for row in 0..rows.num_rows() {
+                let key = cells_of(&rows, stream.key_columns(), row);
+                changes.if_unchanged_since(stream, &key, since)?;
+            }
+            return Ok(());
+        };
+        let index_stream = self.shared.store.stream_of(index)?;
+        let identities = Identities::of(&layout, &rows)?;
+        let snapshot = self.shared.store.snapshot_of(index)?;
+        let before = times_of(&snapshot, index, &identities, &layout.key_arrays(&rows))?;
+        let places = identities.index_rows(&layout, index_stream.schema(), &rows)?;
+        for (row, before) in before.iter().enumerate() {
+            let key = cells_of(&places, index_stream.key_columns(), row);
+            changes.if_unchanged_since(&index_stream, &key, since)?;
+            let Some(time) = before else {
+                changes.note_keys(stream);
+                continue;
+            };
+            let mut key = cells_of(&rows, stream.key_columns(), row);
+            for (cell, column) in key.iter_mut().zip(stream.key_columns()) {
+                if *column == layout.time() {
+                    *cell = Cell::Int(*time);
+                }
+            }
+            changes.if_unchanged_since(stream, &key, since)?;
+        }
+        Ok(())
+    }
+}
+
+/// Cells of some columns of a row.
+fn cells_of<'a>(rows: &'a RecordBatch, columns: &[usize], row: usize) -> Vec<Cell<'a>> {
+    let cell = |column: &usize| Cell::of(rows.column(*column).as_ref(), row).unwrap_or(Cell::Null);
+    columns.iter().map(cell).collect()
+}
 
 /// The rows that no later row of the same batch replaces, with their identities.
 pub(super) fn last_of_each(

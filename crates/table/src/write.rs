@@ -124,6 +124,7 @@ impl Table {
     pub(super) fn append_ones(
         &self,
         rows: &[&OneRow<'_>],
+        unchanged_since: &[(usize, SeqNo)],
         before: &Changes,
         commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<Option<SeqNo>> {
@@ -137,6 +138,12 @@ impl Table {
             return Ok(None);
         }
         let mut changes = before.clone();
+        for (place, since) in unchanged_since {
+            let Some(row) = rows.get(*place) else { continue };
+            let cell = |column: &usize| row.cells.get(*column).copied().unwrap_or(Cell::Null);
+            let key: Vec<Cell<'_>> = encoder.stream().key_columns().iter().map(cell).collect();
+            changes.if_unchanged_since(encoder.stream(), &key, *since)?;
+        }
         rows.iter().try_for_each(|row| encoder.put(&mut changes, &row.cells))?;
         commit(changes).map(Some)
     }

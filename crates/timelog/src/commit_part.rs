@@ -2,7 +2,7 @@
 
 use std::ops::RangeBounds;
 
-use timestrata_engine::{Changes, CommitPart, LockRank, Result, SeqNo, Store, StreamId};
+use timestrata_engine::{Changes, CommitPart, LockRank, Result, RowBatch, SeqNo, Store, StreamId};
 use timestrata_values::range::key_range;
 
 use super::{EntryBatch, Timelog};
@@ -45,7 +45,20 @@ impl TimelogWrite {
     /// # Errors
     /// As [`Timelog::extend_batch`].
     pub fn append(&mut self, entries: EntryBatch) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
         let rows = entries.into_record_batch(self.log.stream().schema(), self.log.unit())?;
+        self.changes = std::mem::take(&mut self.changes).insert(self.log.stream_id(), rows);
+        Ok(())
+    }
+
+    /// Appends entries of a log of columns, which [`Timelog::typed_batch`] began; the batch is empty then.
+    ///
+    /// # Errors
+    /// As [`RowBatch::finish`].
+    pub fn append_typed(&mut self, rows: &mut RowBatch) -> Result<()> {
+        let rows = rows.finish()?;
         if rows.num_rows() > 0 {
             self.changes = std::mem::take(&mut self.changes).insert(self.log.stream_id(), rows);
         }

@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use timestrata_graph::{BlockId, Edge, EdgeKey, Graph as GraphModel, GraphChanges, GraphWrite};
 
-use super::Graph;
 use super::arguments::{id_object, id_of};
 use super::input::{GivenBlock, GivenBlocks, Said, edges_of};
+use super::object::WAYS;
 use crate::staging::{Staged, Staging};
 use crate::store::Store;
 
@@ -30,6 +30,7 @@ pub(crate) struct CommitGraph {
 }
 
 enum GraphStep {
+    Expect(BlockId, u32),
     Put(GivenBlocks),
     Link(Vec<Edge>),
     Unlink(EdgeKey),
@@ -45,6 +46,7 @@ pub(crate) struct GraphSteps {
 impl GraphSteps {
     pub(crate) fn write(&mut self) -> GraphWrite<'_> {
         let changes = self.steps.iter_mut().fold(GraphChanges::new(), |changes, step| match step {
+            GraphStep::Expect(id, version) => changes.expect_version(*id, *version),
             GraphStep::Put(blocks) => blocks.put(changes),
             GraphStep::Link(edges) => changes.link_many(std::mem::take(edges)),
             GraphStep::Unlink(key) => changes.unlink(key.clone()),
@@ -65,8 +67,8 @@ impl CommitGraph {
         if steps.is_empty() {
             return Ok(None);
         }
-        let graph = store.call_method1("graph", (&self.name,))?.cast_into::<Graph>()?;
-        Ok(Some(GraphSteps { graph: graph.get().graph.model()?.clone(), steps }))
+        let graph = WAYS.or_made(store.py(), &store.get().handle, &self.name)?;
+        Ok(Some(GraphSteps { graph, steps }))
     }
 
     fn add(&self, step: GraphStep) -> PyResult<()> {
@@ -77,7 +79,15 @@ impl CommitGraph {
 #[pymethods]
 impl CommitGraph {
     /// Put a block, as `Graph.put` takes it. Gives its id.
-    #[pyo3(signature = (content, *, id=None, version=None, source_uri=None, metadata=None))]
+    ///
+    /// Parameters
+    /// ----------
+    /// content : bytes or str
+    /// expected_version : int, optional
+    ///     The version that the block has before the commit, 0 if it is not there: if it is another one, the end of the block
+    ///     raises `ConflictError`.
+    #[pyo3(signature = (content, *, id=None, version=None, source_uri=None, metadata=None,
+                        expected_version=None))]
     fn put<'py>(
         &self,
         content: &Bound<'py, PyAny>,
@@ -85,10 +95,14 @@ impl CommitGraph {
         version: Option<u32>,
         source_uri: Option<String>,
         metadata: Option<&Bound<'py, PyAny>>,
+        expected_version: Option<u32>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         self.staging.check()?;
         let given = GivenBlock::of_parts(content, id, version, source_uri, metadata)?;
         let id = given.block().id();
+        if let Some(version) = expected_version {
+            self.add(GraphStep::Expect(id, version))?;
+        }
         self.add(GraphStep::Put(GivenBlocks::Each(vec![given])))?;
         Ok(id_object(content.py(), id))
     }
@@ -135,10 +149,14 @@ impl CommitGraph {
         self.add(GraphStep::Unlink(key))
     }
 
-    /// Delete a block with its edges, if it is there.
-    fn delete(&self, id: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Delete a block with its edges, if it is there; ``expected_version`` as for `put`.
+    #[pyo3(signature = (id, *, expected_version=None))]
+    fn delete(&self, id: &Bound<'_, PyAny>, expected_version: Option<u32>) -> PyResult<()> {
         self.staging.check()?;
         let id = id_of(id)?;
+        if let Some(version) = expected_version {
+            self.add(GraphStep::Expect(id, version))?;
+        }
         self.add(GraphStep::Delete(id))
     }
 }

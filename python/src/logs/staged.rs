@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_logs::{Labels, LogsWrite, NewEntry};
 
-use super::Logs;
 use super::input::{entry_of, fill};
+use super::object::WAYS;
 use crate::interrupt::detached;
 use crate::staging::{Staged, Staging};
 use crate::store::Store;
@@ -39,9 +39,8 @@ impl CommitLogs {
         if entries.is_empty() {
             return Ok(None);
         }
-        let logs = store.call_method1("logs", (&self.name,))?.cast_into::<Logs>()?;
-        let model = logs.get().log.model()?;
-        let write = detached(store.py(), || LogsWrite::of_entries(model, entries))?;
+        let model = WAYS.or_made(store.py(), &store.get().handle, &self.name)?;
+        let write = detached(store.py(), || LogsWrite::of_entries(&model, entries))?;
         Ok(Some(write))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use timestrata_engine::{RowBatch, Stream};
+use timestrata_engine::{KeyRange, RowBatch, SeqNo, Stream};
 use timestrata_table::{Table as TableModel, TableWrite};
 
 use super::Table;
@@ -15,7 +15,7 @@ use crate::staging::{Staged, Staging};
 use crate::store::Store;
 use crate::typed::Held;
 
-/// What a commit appends to a table. Made by `Commit.table`.
+/// What a commit changes in a table. Made by `Commit.table`.
 ///
 /// Examples
 /// --------
@@ -29,30 +29,42 @@ use crate::typed::Held;
 pub(crate) struct CommitTable {
     table: Py<Table>,
     staging: Staging,
-    rows: Staged<Vec<StagedRows>>,
+    given: Staged<Vec<Given>>,
 }
 
 enum StagedRows {
     Batch(RecordBatch),
     /// One, for the columns that the table had then.
     One(Arc<Stream>, Vec<Held>),
+    /// No rows, but a range of times whose earlier rows go.
+    Deleted(KeyRange),
+}
+
+struct Given {
+    rows: StagedRows,
+    /// The commit since which their keys must be what they were.
+    unchanged_since: Option<SeqNo>,
 }
 
 /// Rows on their way into a commit.
 pub(crate) struct TableRows {
     table: TableModel,
-    rows: Vec<StagedRows>,
+    given: Vec<Given>,
 }
 
 impl TableRows {
     pub(crate) fn write(&self) -> TableWrite<'_> {
         let mut write = TableWrite::new(&self.table);
-        for rows in &self.rows {
-            match rows {
+        for given in &self.given {
+            match &given.rows {
                 StagedRows::Batch(batch) => write.append(batch.clone()),
                 StagedRows::One(stream, held) => {
                     write.append_row(Arc::clone(stream), held.iter().map(Held::cell).collect());
                 }
+                StagedRows::Deleted(range) => write.delete_range(*range),
+            }
+            if let Some(since) = given.unchanged_since {
+                write.if_unchanged_since(since);
             }
         }
         write
@@ -61,23 +73,28 @@ impl TableRows {
 
 impl CommitTable {
     pub(crate) fn new(store: &Bound<'_, Store>, name: &str, staging: Staging) -> PyResult<Self> {
-        let table = store.call_method1("table", (name,))?;
-        Ok(Self { table: table.cast_into::<Table>()?.unbind(), staging, rows: Staged::default() })
+        let table = Store::kept(store, "table", name)?;
+        Ok(Self { table: table.cast_into::<Table>()?.unbind(), staging, given: Staged::default() })
     }
 
     /// What it has; `None`: nothing. The table is made if it is missing.
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Option<TableRows>> {
-        let rows = self.rows.take().unwrap_or_default();
-        let table = match rows.first() {
+        let given = self.given.take().unwrap_or_default();
+        let table = match given.first().map(|given| &given.rows) {
             None => return Ok(None),
             Some(StagedRows::Batch(batch)) => self.table.get().model_for(py, batch)?,
+            Some(StagedRows::Deleted(_)) => self.table.get().model(py)?,
             Some(StagedRows::One(stream, held)) => match self.table.get().existing(py)? {
                 Some(table) => table,
                 // It was there, and was dropped since.
                 None => self.table.get().model_for(py, &batch_of_one(stream, held)?)?,
             },
         };
-        Ok(Some(TableRows { table, rows }))
+        Ok(Some(TableRows { table, given }))
+    }
+
+    fn add(&self, rows: StagedRows, unchanged_since: Option<SeqNo>) -> PyResult<()> {
+        self.given.add(|all| all.push(Given { rows, unchanged_since }))
     }
 }
 
@@ -91,17 +108,61 @@ fn batch_of_one(stream: &Arc<Stream>, held: &[Held]) -> PyResult<RecordBatch> {
 impl CommitTable {
     /// Append rows, as `Table.append` takes them: columns that the table lacks are added to it, and values that don't fit theirs are
     /// refused, both at the end of the block.
-    fn append(&self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+    ///
+    /// Parameters
+    /// ----------
+    /// rows : object
+    /// if_unchanged_since : int, optional
+    ///     The ``last_seq`` of `Store.stats` from before the rows' upsert keys were read: if a commit has changed one of them since, or that is
+    ///     not known, the end of the block raises `ConflictError`. Keys are noted from the first such commit on; reading again and trying
+    ///     again helps.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> stock = store.table("stock", key="item")
+    /// >>> stock.append({"time": "2024-05-01", "item": "nut", "left": 5})
+    /// 1
+    /// >>> seq = store.stats()["last_seq"]
+    /// >>> left = stock.row("nut")["left"]
+    /// >>> with store.commit() as commit:
+    /// ...     row = {"time": "2024-05-02", "item": "nut", "left": left - 1}
+    /// ...     commit.table("stock").append(row, if_unchanged_since=seq)
+    /// >>> stock.row("nut")["left"]
+    /// 4
+    #[pyo3(signature = (rows, *, if_unchanged_since=None))]
+    fn append(&self, rows: &Bound<'_, PyAny>, if_unchanged_since: Option<u64>) -> PyResult<()> {
         self.staging.check()?;
+        let since = if_unchanged_since.map(SeqNo);
         if let Ok(row) = rows.cast_exact::<PyDict>()
             && let Some((_, stream, held)) = self.table.get().held(row)?
         {
-            return self.rows.add(|rows| rows.push(StagedRows::One(stream, held)));
+            return self.add(StagedRows::One(stream, held), since);
         }
         let batch = batch_of(rows)?;
-        if batch.num_rows() == 0 {
+        match batch.num_rows() {
+            0 => Ok(()),
+            _ => self.add(StagedRows::Batch(batch), since),
+        }
+    }
+
+    /// Delete the rows of earlier commits from ``start`` to before ``end``, as `Table.delete` takes them.
+    #[pyo3(signature = (start=None, end=None))]
+    fn delete(
+        &self,
+        py: Python<'_>,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.staging.check()?;
+        let table = self.table.get();
+        // Tells of a table that is not there.
+        table.model(py)?;
+        let range = Table::range(&table.view(py)?, start, end)?;
+        if range.is_empty() {
             return Ok(());
         }
-        self.rows.add(|rows| rows.push(StagedRows::Batch(batch)))
+        self.add(StagedRows::Deleted(range), None)
     }
 }

@@ -4,10 +4,11 @@ use std::ops::Bound as End;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_engine::ErrorKind;
-use timestrata_timelog::{Codec, EntryBatch, TimelogWrite, Unit};
+use timestrata_engine::{Cell, ErrorKind, Result, RowBatch};
+use timestrata_timelog::{Codec, EntryBatch, Timelog as TimelogModel, TimelogWrite, Unit};
 
 use super::arguments::TimeRange;
+use super::stored::Stored;
 use super::{Asked, Timelog};
 use crate::codec::encode;
 use crate::error::{invalid, refused, to_python};
@@ -31,6 +32,8 @@ use crate::timestamp::timestamp;
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct CommitTimelog {
     name: String,
+    /// The log, where it is there.
+    stored: Option<Arc<Stored>>,
     codec: Codec,
     unit: Unit,
     staging: Staging,
@@ -40,67 +43,86 @@ pub(crate) struct CommitTimelog {
 #[derive(Default)]
 struct Changes {
     entries: EntryBatch,
+    /// Those of a log of columns.
+    rows: Option<RowBatch>,
     deleted: Vec<(End<i64>, End<i64>)>,
+}
+
+impl Changes {
+    fn push(&mut self, log: &TimelogModel, cells: &[Cell<'_>]) -> Result<()> {
+        let rows = match &mut self.rows {
+            Some(rows) => rows,
+            none => none.insert(log.typed_batch()?),
+        };
+        rows.push(cells)
+    }
 }
 
 impl CommitTimelog {
     pub(crate) fn new(store: &Bound<'_, Store>, name: &str, staging: Staging) -> PyResult<Self> {
         let is_there = store.get().handle.store()?.stream(name).is_some();
-        let (codec, unit) = match is_there {
-            true => codec_and_unit(&log_of(store, name)?)?,
+        let stored = is_there.then(|| stored_of(store, name)).transpose()?;
+        let (codec, unit) = match &stored {
+            Some(stored) => codec_and_unit(stored)?,
             // As it will be made.
-            false => (Codec::Cbor, Unit::default()),
+            None => (Codec::Cbor, Unit::default()),
         };
-        if codec == Codec::Arrow {
-            let message = format!(
-                "time log {name:?} has columns, of which a commit over several models takes no values yet: \
-                 append to it by itself"
-            );
-            return Err(invalid(message));
-        }
-        Ok(Self { name: name.to_owned(), codec, unit, staging, changes: Staged::default() })
+        Ok(Self { name: name.to_owned(), stored, codec, unit, staging, changes: Staged::default() })
     }
 
     /// What it has; `None`: nothing. The time log is made if it is missing.
     pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<TimelogWrite>> {
-        let Changes { entries, deleted } = self.changes.take().unwrap_or_default();
-        if entries.is_empty() && deleted.is_empty() {
+        let Changes { entries, rows, deleted } = self.changes.take().unwrap_or_default();
+        if entries.is_empty() && rows.is_none() && deleted.is_empty() {
             return Ok(None);
         }
-        let log = log_of(store, &self.name)?;
-        if codec_and_unit(&log)? != (self.codec, self.unit) {
+        let stored = match &self.stored {
+            Some(stored) if is_there(store, stored)? => Arc::clone(stored),
+            _ => stored_of(store, &self.name)?,
+        };
+        if codec_and_unit(&stored)? != (self.codec, self.unit) {
             let message = format!(
                 "time log {:?} has another codec or unit than when the block began",
                 self.name
             );
             return Err(refused(ErrorKind::Conflict, message));
         }
-        let stored = match log.get().ask(|_| ())? {
-            Asked::Of(stored) => stored,
-            Asked::Answer(()) => return Err(invalid("a time log in memory is in no store")),
-        };
         let mut write = TimelogWrite::new(stored.log()?);
         for range in deleted {
             write.delete(range).map_err(to_python)?;
         }
         write.append(entries).map_err(to_python)?;
+        if let Some(mut rows) = rows {
+            write.append_typed(&mut rows).map_err(to_python)?;
+        }
         Ok(Some(write))
     }
 }
 
-fn log_of<'py>(store: &Bound<'py, Store>, name: &str) -> PyResult<Bound<'py, Timelog>> {
-    Ok(store.call_method1("timelog", (name,))?.cast_into::<Timelog>()?)
+/// The time log of this name, which is made if it is missing.
+fn stored_of(store: &Bound<'_, Store>, name: &str) -> PyResult<Arc<Stored>> {
+    let stored = asked(&Store::kept(store, "timelog", name)?)?;
+    match is_there(store, &stored)? {
+        true => Ok(stored),
+        // It was dropped, and may have been made anew.
+        false => asked(&Store::keep(store, "timelog", name)?),
+    }
 }
 
-fn codec_and_unit(log: &Bound<'_, Timelog>) -> PyResult<(Codec, Unit)> {
-    match log.get().ask(|_| ())? {
-        Asked::Of(stored) => {
-            let stored: Arc<_> = stored;
-            let log = stored.log()?;
-            Ok((log.codec(), log.unit()))
-        }
+fn is_there(store: &Bound<'_, Store>, stored: &Stored) -> PyResult<bool> {
+    Ok(store.get().handle.store()?.stream_of(stored.log()?.stream_id()).is_ok())
+}
+
+fn asked(log: &Bound<'_, PyAny>) -> PyResult<Arc<Stored>> {
+    match log.cast::<Timelog>()?.get().ask(|_| ())? {
+        Asked::Of(stored) => Ok(stored),
         Asked::Answer(()) => Err(invalid("a time log in memory is in no store")),
     }
+}
+
+fn codec_and_unit(stored: &Stored) -> PyResult<(Codec, Unit)> {
+    let log = stored.log()?;
+    Ok((log.codec(), log.unit()))
 }
 
 #[pymethods]
@@ -109,6 +131,14 @@ impl CommitTimelog {
     fn append(&self, time: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.staging.check()?;
         let time = timestamp(time, self.unit)?;
+        if let Some(stored) = &self.stored
+            && let Some(typed) = stored.decoder.typed()
+        {
+            let log = stored.log()?;
+            return typed.with_cells(time, value, |cells| {
+                self.changes.add(|changes| changes.push(log, cells))?.map_err(to_python)
+            });
+        }
         let mut bytes = Vec::new();
         encode(self.codec, value, &mut bytes)?;
         self.changes.add(|changes| changes.entries.push(time, &bytes))?.map_err(to_python)

@@ -98,7 +98,7 @@ impl Topic {
     /// ----------
     /// producer_id : str, optional
     ///     Makes it idempotent: what it sends again with the same sequence is answered with the first
-    ///     receipt, also after the store was opened anew.
+    ///     receipt, also after the store was opened anew. From then on earlier producers of this name are refused with `ConflictError`.
     /// durability : {"synced", "written"}, optional
     ///     What a record survives once it is acknowledged: a power cut, or the end of the process.
     ///
@@ -110,10 +110,20 @@ impl Topic {
     /// >>> producer.send("10", sequence=0).offset, producer.send("10", sequence=0).offset
     /// (0, 0)
     #[pyo3(signature = (*, producer_id=None, durability="synced"))]
-    fn producer(&self, producer_id: Option<String>, durability: &str) -> PyResult<Producer> {
+    fn producer(
+        &self,
+        py: Python<'_>,
+        producer_id: Option<String>,
+        durability: &str,
+    ) -> PyResult<Producer> {
         self.topic.model()?;
         let durability = durability_of(durability)?;
-        Ok(Producer { topic: self.topic.clone(), durability, id: producer_id })
+        let begin = |id: String| -> PyResult<(String, u64)> {
+            let epoch = self.topic.detached(py, |topic| topic.begin_producer(&id))?;
+            Ok((id, epoch))
+        };
+        let id = producer_id.map(begin).transpose()?;
+        Ok(Producer { topic: self.topic.clone(), durability, id })
     }
 
     /// Append one record durably; see `Producer.send`.

@@ -28,8 +28,8 @@ use crate::table::Table;
 pub(crate) struct Producer {
     pub(super) topic: Opened<TopicModel>,
     pub(super) durability: Durability,
-    /// Who sends, if it may repeat itself.
-    pub(super) id: Option<String>,
+    /// Who sends, if it may repeat itself, and the epoch that it began with.
+    pub(super) id: Option<(String, u64)>,
 }
 
 /// How to send, as Python says it.
@@ -62,7 +62,8 @@ impl Producer {
             partition: asked.partition,
             durability: durability.unwrap_or(self.durability),
             expected_offset: asked.expected_offset,
-            sequence: self.id.as_deref().map(|id| (id, asked.sequence)),
+            sequence: self.id.as_ref().map(|(id, _)| (id.as_str(), asked.sequence)),
+            epoch: self.id.as_ref().map(|(_, epoch)| *epoch),
         };
         if self.id.is_none() && asked.sequence.is_some() {
             return Err(invalid(
@@ -100,7 +101,7 @@ impl Producer {
         self.send_given(records.py(), &given.collect::<PyResult<Vec<_>>>()?, asked, also)
     }
 
-    fn topic_name(&self) -> &str {
+    pub(super) fn topic_name(&self) -> &str {
         self.topic.even_closed().name()
     }
 }
@@ -180,9 +181,9 @@ impl Producer {
     /// The sequence that comes next for this producer in a partition: what arrived, after a crash.
     #[pyo3(signature = (partition=0))]
     fn next_sequence(&self, py: Python<'_>, partition: u32) -> PyResult<u64> {
-        let id = self
+        let (id, _) = self
             .id
-            .as_deref()
+            .as_ref()
             .ok_or_else(|| invalid("a producer without producer_id has no sequence"))?;
         self.topic.detached(py, |topic| topic.next_sequence(partition, id))
     }
@@ -190,7 +191,7 @@ impl Producer {
     fn __repr__(&self) -> String {
         match &self.id {
             None => format!("<Producer of {:?}>", self.topic_name()),
-            Some(id) => format!("<Producer {id:?} of {:?}>", self.topic_name()),
+            Some((id, _)) => format!("<Producer {id:?} of {:?}>", self.topic_name()),
         }
     }
 }

@@ -5,7 +5,9 @@ use pyo3::types::PyList;
 use timestrata_topic::{Receipt as ModelReceipt, Topic as TopicModel, TopicWrite};
 
 use super::arguments::GivenRecord;
-use super::{Receipt, Topic};
+use super::object::WAYS;
+use super::{Producer, Receipt};
+use crate::error::invalid;
 use crate::lock::Lock;
 use crate::staging::{Staged, Staging};
 use crate::store::Store;
@@ -33,28 +35,67 @@ pub(crate) struct CommitTopic {
 struct Given {
     records: Vec<GivenRecord>,
     expected_offset: Option<u64>,
+    /// Who sends them, and the epoch that it began with.
+    producer: Option<(String, u64)>,
+}
+
+/// How records are to be sent.
+struct GivenHow {
+    expected_offset: Option<u64>,
+    producer: Option<(String, u64)>,
+}
+
+impl GivenHow {
+    fn of(
+        name: &str,
+        expected_offset: Option<u64>,
+        producer: Option<&Bound<'_, Producer>>,
+    ) -> PyResult<Self> {
+        let Some(producer) = producer.map(Bound::get) else {
+            return Ok(Self { expected_offset, producer: None });
+        };
+        if producer.topic_name() != name {
+            return Err(invalid(format!(
+                "the producer is of topic {:?}, and the records are for {name:?}",
+                producer.topic_name()
+            )));
+        }
+        let Some(id) = producer.id.clone() else {
+            return Err(invalid(
+                "only a producer with an id has an epoch: topic.producer(producer_id='x')",
+            ));
+        };
+        Ok(Self { expected_offset, producer: Some(id) })
+    }
 }
 
 impl Given {
-    fn add(&mut self, records: Vec<GivenRecord>, expected_offset: Option<u64>) {
+    fn add(&mut self, records: Vec<GivenRecord>, how: GivenHow) -> PyResult<()> {
+        if !self.records.is_empty() && self.producer != how.producer {
+            return Err(invalid("a commit's records of one topic are of one producer, or of none"));
+        }
         self.records.extend(records);
-        self.expected_offset = self.expected_offset.or(expected_offset);
+        self.producer = how.producer;
+        self.expected_offset = self.expected_offset.or(how.expected_offset);
+        Ok(())
     }
 }
 
 /// Records on their way into a commit.
 pub(crate) struct TopicRecords {
     topic: TopicModel,
-    records: Vec<GivenRecord>,
-    expected_offset: Option<u64>,
+    given: Given,
 }
 
 impl TopicRecords {
     pub(crate) fn write(&self) -> TopicWrite<'_> {
         let mut write = TopicWrite::new(&self.topic);
-        self.records.iter().for_each(|given| write.send(given.record()));
-        if let Some(offset) = self.expected_offset {
+        self.given.records.iter().for_each(|given| write.send(given.record()));
+        if let Some(offset) = self.given.expected_offset {
             write.expect_offset(offset);
+        }
+        if let Some((id, epoch)) = &self.given.producer {
+            write.by_producer(id, *epoch);
         }
         write
     }
@@ -68,13 +109,12 @@ impl CommitTopic {
 
     /// What it has; `None`: nothing. The topic is made if it is missing.
     pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<TopicRecords>> {
-        let Given { records, expected_offset } = self.given.take().unwrap_or_default();
-        if records.is_empty() {
+        let given = self.given.take().unwrap_or_default();
+        if given.records.is_empty() {
             return Ok(None);
         }
-        let topic = store.call_method1("topic", (&self.name,))?.cast_into::<Topic>()?;
-        let topic = topic.get().topic.model()?.clone();
-        Ok(Some(TopicRecords { topic, records, expected_offset }))
+        let topic = WAYS.or_made(store.py(), &store.get().handle, &self.name)?;
+        Ok(Some(TopicRecords { topic, given }))
     }
 
     pub(crate) fn set_receipts(&self, receipts: &[ModelReceipt]) {
@@ -100,34 +140,41 @@ impl CommitTopic {
     /// expected_offset : int, optional
     ///     The offset that the commit's first record must get: all are for one partition then, and if it is another one, the end of the
     ///     block raises `ConflictError`.
-    #[pyo3(signature = (record, *, partition=None, expected_offset=None))]
+    /// producer : Producer, optional
+    ///     One of this topic with a ``producer_id``: if another one of that name has begun since, the end of the block raises
+    ///     `ConflictError`. All of the commit's records of the topic are of it then, and for one partition.
+    #[pyo3(signature = (record, *, partition=None, expected_offset=None, producer=None))]
     fn send(
         &self,
         record: &Bound<'_, PyAny>,
         partition: Option<u32>,
         expected_offset: Option<u64>,
+        producer: Option<&Bound<'_, Producer>>,
     ) -> PyResult<()> {
         self.staging.check()?;
+        let how = GivenHow::of(&self.name, expected_offset, producer)?;
         let mut given = GivenRecord::of(record)?;
         given.partition = partition.or(given.partition);
-        self.given.add(|all| all.add(vec![given], expected_offset))
+        self.given.add(|all| all.add(vec![given], how))?
     }
 
     /// Append records, behind those before; see `send`.
-    #[pyo3(signature = (records, *, partition=None, expected_offset=None))]
+    #[pyo3(signature = (records, *, partition=None, expected_offset=None, producer=None))]
     fn send_batch(
         &self,
         records: &Bound<'_, PyAny>,
         partition: Option<u32>,
         expected_offset: Option<u64>,
+        producer: Option<&Bound<'_, Producer>>,
     ) -> PyResult<()> {
         self.staging.check()?;
+        let how = GivenHow::of(&self.name, expected_offset, producer)?;
         let given = records.try_iter()?.map(|record| {
             let mut given = GivenRecord::of(&record?)?;
             given.partition = partition.or(given.partition);
             Ok(given)
         });
         let given = given.collect::<PyResult<Vec<_>>>()?;
-        self.given.add(|all| all.add(given, expected_offset))
+        self.given.add(|all| all.add(given, how))?
     }
 }
