@@ -3,6 +3,12 @@
 
 use std::sync::Arc;
 
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, DurationMicrosecondArray,
+    FixedSizeBinaryArray, Float32Array, Float64Array, Int8Array, Int64Array, LargeBinaryArray,
+    LargeStringArray, RecordBatch, StringArray, Time64NanosecondArray, TimestampSecondArray,
+    UInt16Array, UInt64Array,
+};
 use arrow_schema::{DataType, Field, Schema};
 use timestrata_engine::{
     Access, Cell, Changes, Durability, ErrorKind, Io, KeyRange, Settings, Store, StreamSpec,
@@ -158,4 +164,74 @@ fn keys_are_deleted_where_the_disk_is_full() {
     }
     store.commit(changes, Durability::Written).unwrap();
     assert_eq!(store.snapshot().unwrap().count(newest, &KeyRange::ALL).unwrap(), 0);
+}
+
+/// A few rows of every type that cells can express, with nulls, the least and the greatest.
+fn of_all_types() -> RecordBatch {
+    let fixed = [Some([1_u8; 3]), None, Some([0; 3])];
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("time", Arc::new(Int64Array::from(vec![1, 1, 2]))),
+        ("int8", Arc::new(Int8Array::from(vec![Some(i8::MIN), None, Some(i8::MAX)]))),
+        ("int64", Arc::new(Int64Array::from(vec![Some(i64::MIN), None, Some(i64::MAX)]))),
+        ("uint16", Arc::new(UInt16Array::from(vec![Some(0), None, Some(u16::MAX)]))),
+        ("uint64", Arc::new(UInt64Array::from(vec![Some(0), None, Some(u64::MAX)]))),
+        ("float32", Arc::new(Float32Array::from(vec![Some(-0.0), None, Some(f32::NAN)]))),
+        ("float64", Arc::new(Float64Array::from(vec![Some(f64::MIN_POSITIVE), None, Some(-0.0)]))),
+        ("flag", Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]))),
+        ("text", Arc::new(StringArray::from(vec![Some(""), None, Some("äöü")]))),
+        ("long_text", Arc::new(LargeStringArray::from(vec![Some("a"), None, Some("")]))),
+        ("bytes", Arc::new(BinaryArray::from_opt_vec(vec![Some(b""), None, Some(b"\xff")]))),
+        ("long_bytes", Arc::new(LargeBinaryArray::from_opt_vec(vec![Some(b"a"), None, Some(b"")]))),
+        ("date", Arc::new(Date32Array::from(vec![Some(i32::MIN), None, Some(20_000)]))),
+        ("clock", Arc::new(Time64NanosecondArray::from(vec![Some(0), None, Some(1)]))),
+        ("span", Arc::new(DurationMicrosecondArray::from(vec![Some(-1), None, Some(1)]))),
+        (
+            "at",
+            Arc::new(
+                TimestampSecondArray::from(vec![Some(-1), None, Some(1)]).with_timezone("UTC"),
+            ),
+        ),
+        (
+            "fixed",
+            Arc::new(
+                FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed.into_iter(), 3).unwrap(),
+            ),
+        ),
+    ];
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, column)| Field::new(*name, column.data_type().clone(), *name != "time"))
+        .collect();
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
+}
+
+#[test]
+fn a_small_batch_of_any_types_comes_back_as_a_large_one_does() {
+    let small = of_all_types();
+    // Beyond what is written as rows, three at a time.
+    let many: Vec<RecordBatch> = (0..40).map(|_| small.clone()).collect();
+    let large = arrow_select::concat::concat_batches(&small.schema(), &many).unwrap();
+    for rows in [small, large] {
+        let machine = Machine::new();
+        let store = machine.open(manual());
+        let stream = store.create_stream(StreamSpec::new("all", rows.schema())).unwrap();
+        store.commit(Changes::new().insert(stream, rows.clone()), Durability::Written).unwrap();
+        for store in [store, machine.copy().open(manual())] {
+            let snapshot = store.snapshot().unwrap();
+            let found = snapshot.collect(stream, &Default::default()).unwrap();
+            assert_eq!(found.num_rows(), rows.num_rows());
+            // Rows of one time keep their order, and those of one batch repeat themselves.
+            let of_time = |batch: &RecordBatch, time: i64| -> Vec<String> {
+                let times = batch.column(0).as_any().downcast_ref::<Int64Array>().unwrap();
+                (0..batch.num_rows())
+                    .filter(|row| times.value(*row) == time)
+                    .map(|row| format!("{:?}", batch.slice(row, 1).columns()))
+                    .collect()
+            };
+            for time in [1, 2] {
+                assert_eq!(of_time(&found, time), of_time(&rows, time));
+            }
+        }
+    }
 }
