@@ -3,12 +3,14 @@
 //! It is closed once: by `close()`, by the last object going away, or when the interpreter
 //! exits, so that the next open has nothing to replay.
 
+use std::any::Any;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use timestrata_engine::{Durability, ErrorKind, Result, Store};
+use timestrata_engine::{Durability, ErrorKind, Result, Store, StreamId};
 
 use crate::error::refused;
 use crate::fork::Guarded;
@@ -30,7 +32,19 @@ pub(crate) struct Handle {
     pub(crate) mode: &'static str,
     /// What writes have that say nothing themselves.
     pub(crate) durability: Durability,
+    /// Models that commits opened, by name: to open one takes longer than the small change of a commit that needs it.
+    models: Lock<HashMap<String, KnownModel>>,
 }
+
+/// A model, and the stream that it is of: one of its name may be another by now.
+#[derive(Debug)]
+struct KnownModel {
+    stream: StreamId,
+    model: Arc<dyn Any + Send + Sync>,
+}
+
+/// Models that a handle knows, at most.
+const MODELS_MAX: usize = 64;
 
 impl Handle {
     /// Takes an open store, and sees to it that it is closed at exit.
@@ -42,6 +56,7 @@ impl Handle {
             sql: Kept::new(None),
             mode,
             durability,
+            models: Lock::default(),
         });
         let mut open = OPEN.lock();
         open.retain(|other| other.strong_count() > 0);
@@ -59,6 +74,35 @@ impl Handle {
             return Err(refused(ErrorKind::Closed, "the store has been closed"));
         }
         Ok(store)
+    }
+
+    /// The model of this name, of the stream that has it now; `open` gives it if it is not known.
+    ///
+    /// # Errors
+    /// Those of `open`; `ClosedError`, `ForkedError`.
+    pub(crate) fn model_of<M: Clone + Send + Sync + 'static>(
+        &self,
+        name: &str,
+        stream_of: fn(&M) -> StreamId,
+        open: impl FnOnce() -> PyResult<M>,
+    ) -> PyResult<M> {
+        if let Some(stream) = self.store()?.stream(name) {
+            let models = self.models.lock();
+            let known = models.get(name).filter(|known| known.stream == stream.id());
+            if let Some(model) = known.and_then(|known| known.model.downcast_ref::<M>()) {
+                return Ok(model.clone());
+            }
+        }
+        let model = open()?;
+        let known = KnownModel { stream: stream_of(&model), model: Arc::new(model.clone()) };
+        let mut models = self.models.lock();
+        let is_full = models.len() >= MODELS_MAX;
+        let all = if is_full { std::mem::take(&mut *models) } else { HashMap::new() };
+        let before = models.insert(name.to_owned(), known);
+        drop(models);
+        // Without the lock.
+        drop((all, before));
+        Ok(model)
     }
 
     /// The store, closed or not.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_engine::{Result, Store};
+use timestrata_engine::{Result, Store, StreamId};
 
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
@@ -20,14 +20,19 @@ pub(crate) struct Ways<M, O> {
     pub(crate) open: fn(&Store, &str) -> Result<M>,
     pub(crate) create: fn(&Store, &str, &O) -> Result<M>,
     pub(crate) options: fn(&M) -> Result<O>,
+    /// The stream that has its name.
+    pub(crate) stream: fn(&M) -> StreamId,
 }
 
-impl<M: Send + Sync, O: Default + Send + Sync> Ways<M, O> {
+impl<M: Clone + Send + Sync + 'static, O: Default> Ways<M, O> {
     /// The model of this name as it is; made, as a new one is, if it is missing.
     pub(crate) fn or_made(&self, py: Python<'_>, handle: &Handle, name: &str) -> PyResult<M> {
-        handle.detached(py, |store| match store.stream(name) {
-            Some(_) => (self.open)(store, name),
-            None => (self.create)(store, name, &O::default()),
+        let Self { open, create, stream, .. } = *self;
+        handle.model_of(name, stream, || {
+            handle.detached(py, |store| match store.stream(name) {
+                Some(_) => open(store, name),
+                None => create(store, name, &O::default()),
+            })
         })
     }
 }

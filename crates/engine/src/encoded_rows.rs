@@ -14,6 +14,8 @@ use crate::{Cell, Changes, ErrorKind, Result, Stream};
 
 /// Of more, a batch is made before the commit: rows are put into memory one by one, under the lock that all commits take.
 const ENCODED_BYTES_MAX: usize = 16 << 10;
+/// Room for a row or two from the start.
+const BODY_BYTES: usize = 128;
 /// Batches of so many values are written as rows.
 const FEW_CELLS_MAX: usize = 256;
 
@@ -109,7 +111,8 @@ impl RowEncoder {
             return last.push(encode);
         }
         let (stream, layout) = (Arc::clone(&self.stream), Arc::clone(layout));
-        let mut rows = EncodedRows { stream, layout, kind, body: Vec::new(), count: 0 };
+        let body = Vec::with_capacity(BODY_BYTES);
+        let mut rows = EncodedRows { stream, layout, kind, body, count: 0 };
         rows.push(encode)?;
         changes.push_rows(rows);
         Ok(())

@@ -198,6 +198,12 @@ impl Graph {
         name::all(store, |stream| GraphPart::of(stream) == Some(GraphPart::Blocks))
     }
 
+    /// The stream that has its name.
+    #[must_use]
+    pub fn stream_id(&self) -> StreamId {
+        self.shared.blocks
+    }
+
     /// The graph's name.
     #[must_use]
     pub fn name(&self) -> &str {

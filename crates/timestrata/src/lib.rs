@@ -86,9 +86,10 @@ pub use timestrata_engine::{
     CheckReport, Clock, ColumnSize, CommitPart, Durability, Error, ErrorKind, FORMAT_VERSION,
     FileLeftOut, Finding, Io, KeyRange, LeadKey, LeadKind, LockRank, Maintenance, Merge,
     MissingRange, PinInfo, QuarantinedFile, RecoveryReport, RepairOptions, RepairReport,
-    RepairedStream, Result, Retention, Row, RowAppender, RunCompression, RunFormat, Scan, ScanSpec,
-    ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store, StoreId, StoreStats,
-    Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
+    RepairedStream, Result, Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat,
+    Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store,
+    StoreId, StoreStats, Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text,
+    repair, size_of_text,
 };
 #[cfg(feature = "graph")]
 pub use timestrata_graph as graph;

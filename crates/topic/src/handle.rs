@@ -138,6 +138,12 @@ impl Topic {
         Ok(Self { store: store.clone(), shared, appenders: Arc::default() })
     }
 
+    /// The stream that has its name.
+    #[must_use]
+    pub fn stream_id(&self) -> StreamId {
+        self.shared.id
+    }
+
     /// The topic's name.
     #[must_use]
     pub fn name(&self) -> &str {

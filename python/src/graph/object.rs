@@ -43,6 +43,7 @@ pub(super) const WAYS: Ways<GraphModel, GraphOptions> = Ways {
     open: GraphModel::open,
     create: GraphModel::create,
     options: |graph| Ok(graph.options()),
+    stream: GraphModel::stream_id,
 };
 
 impl Graph {

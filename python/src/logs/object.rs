@@ -34,8 +34,12 @@ pub(crate) struct Logs {
     pub(super) labels: Labels,
 }
 
-pub(super) const WAYS: Ways<LogsModel, LogsOptions> =
-    Ways { open: LogsModel::open, create: LogsModel::create, options: LogsModel::options };
+pub(super) const WAYS: Ways<LogsModel, LogsOptions> = Ways {
+    open: LogsModel::open,
+    create: LogsModel::create,
+    options: LogsModel::options,
+    stream: LogsModel::stream_id,
+};
 
 #[pymethods]
 impl Logs {

@@ -42,6 +42,7 @@ pub(super) const WAYS: Ways<TopicModel, TopicOptions> = Ways {
     open: TopicModel::open,
     create: TopicModel::create,
     options: |topic| Ok(topic.options()),
+    stream: TopicModel::stream_id,
 };
 
 impl Topic {

@@ -19,6 +19,9 @@ use crate::{BusyPolicy, Changes, Durability, Error, ErrorKind, Result, Stream};
 /// Of less the disk is done as soon as it has begun.
 const SENT_ON_BYTES_MIN: u64 = 32 << 10;
 
+/// What an entry of the log takes beside its body, padding included, about.
+const ENTRY_BYTES: usize = 32;
+
 /// Range deletes that a memtable takes.
 const TOMBSTONES_MAX: usize = 16 << 10;
 
@@ -468,7 +471,12 @@ fn note(changes: &mut KeyChanges, change: &Prepared, seq: SeqNo) {
 /// The WAL record of a commit, and its checksum, which is better summed up before the commit
 /// lock is taken.
 fn encode(wal: &Wal, prepared: &[Prepared]) -> Result<(PayloadBuilder, u32)> {
-    let mut payload = PayloadBuilder::new();
+    let short = |change: &Prepared| match change {
+        Prepared::Encoded(rows) => rows.body().len(),
+        _ => 0,
+    };
+    let bytes: usize = prepared.iter().map(|change| short(change) + ENTRY_BYTES).sum();
+    let mut payload = PayloadBuilder::with_capacity(bytes);
     for change in prepared {
         match change {
             Prepared::Rows { stream, batch } => {

@@ -31,9 +31,9 @@ enum PayloadPart {
 }
 
 impl PayloadBuilder {
-    /// Without an entry.
-    pub(crate) fn new() -> Self {
-        Self::default()
+    /// Without an entry, with room for so many bytes of what is short.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self { inline: Vec::with_capacity(bytes), ..Self::default() }
     }
 
     /// Length of the payload so far, in bytes.

@@ -6,14 +6,16 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampSecondArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use timestrata::graph::{BlockId, Edge, Graph, GraphChanges, GraphOptions, GraphWrite, NewBlock};
-use timestrata::logs::{EntryBatch as LogBatch, Logs, LogsOptions, LogsWrite, NewEntry};
+use timestrata::logs::{Logs, LogsOptions, LogsWrite, NewEntry};
 use timestrata::table::{Table, TableOptions, TableWrite};
 use timestrata::timelog::{EntryBatch, Timelog, TimelogOptions, TimelogWrite};
 use timestrata::topic::{
     Consumer, ConsumerOptions, OffsetsWrite, PollLimits, Record, Topic, TopicOptions,
     TopicPartition, TopicWrite,
 };
-use timestrata::{CommitPart, Error, ErrorKind, Result, SeqNo, Settings, Store, commit_together};
+use timestrata::{
+    Cell, CommitPart, Error, ErrorKind, Result, SeqNo, Settings, Store, commit_together,
+};
 
 use super::model::{ModelsChange, ModelsModel};
 use super::step::{self, Write, of_all};
@@ -107,12 +109,15 @@ impl ModelsParts {
         let mut table = TableWrite::new(&self.table);
         let mut timelog = TimelogWrite::new(&self.timelog);
         let mut topic = TopicWrite::new(&self.topic);
-        let (mut entries, mut changes) = (self.logs.batch()?, GraphChanges::new());
-        let mut reads = false;
+        let (mut entries, mut changes) = (Vec::new(), GraphChanges::new());
+        let (stream, mut reads) = (store.stream_of(self.table.id())?, false);
         for (change, text) in write.changes.iter().zip(&texts) {
             match change {
+                ModelsChange::Row(number) if write.bytes == 0 => {
+                    table.append_row(stream.clone(), vec![Cell::Int(*number), Cell::Text(text)]);
+                }
                 ModelsChange::Row(number) => table.append(row(*number, text)?),
-                ModelsChange::Entry(_) => push(&mut entries, text)?,
+                ModelsChange::Entry(_) => entries.push(NewEntry::new(text.as_str())),
                 ModelsChange::Record(_) => {
                     topic.send(Record { value: Some(text.as_bytes()), ..Record::default() });
                 }
@@ -138,7 +143,7 @@ impl ModelsParts {
                 ModelsChange::Read => reads = true,
             }
         }
-        let mut logs = LogsWrite::new(&self.logs, entries);
+        let mut logs = LogsWrite::of_entries(&self.logs, entries)?;
         let mut graph = GraphWrite::new(&self.graph, changes);
         let mut reader = reads.then(|| reader(store)).transpose()?;
         let mut offsets = reader.as_mut().map(OffsetsWrite::new);
@@ -157,10 +162,6 @@ fn reader(store: &Store) -> Result<Consumer> {
     consumer.assign([TopicPartition { topic: TOPIC.to_owned(), partition: 0 }])?;
     while !consumer.poll(Duration::ZERO, PollLimits::default())?.is_empty() {}
     Ok(consumer)
-}
-
-fn push(entries: &mut LogBatch, text: &str) -> Result<()> {
-    entries.push(&NewEntry::new(text))
 }
 
 /// What something says: its number first.
