@@ -99,29 +99,41 @@ class SchedulerFloor(Floor):
         self.add(asked, max(asked, perf_counter_ns()))
 
 
-class ProcessorFloor(Floor):
-    """For how long the thread of the process that waited longest had work and no processor, between two looks.
+class CountedFloor(Floor):
+    """How long that one of several waited, between two looks, which waited longest; something else counts it for each."""
 
-    The kernel counts that. A thread that mostly sleeps gets a processor soon, so the other floor tells nothing of one that
-    holds what all wait for, and is kept from going on.
-    """
-
-    name = "processor"
     is_a_wait = False
 
     def __init__(self) -> None:
         super().__init__()
         self.known: dict[str, int] = {}
 
+    def counts(self) -> Iterator[tuple[str, int]]:
+        """Nanoseconds that each has waited so far, by name."""
+        raise NotImplementedError
+
     def probe(self) -> None:
         time.sleep(LOOK_GAP_SECONDS)
-        delays = dict(_delays())
+        counts = dict(self.counts())
         longest = max(
-            (delay - self.known.get(thread, delay) for thread, delay in delays.items()), default=0
+            (count - self.known.get(name, count) for name, count in counts.items()), default=0
         )
-        self.known = delays
+        self.known = counts
         end = perf_counter_ns()
         self.add(end - longest, end)
+
+
+class ProcessorFloor(CountedFloor):
+    """For how long the thread of the process that waited longest had work and no processor.
+
+    The kernel counts that. A thread that mostly sleeps gets a processor soon, so the other floor tells nothing of one that
+    holds what all wait for, and is kept from going on.
+    """
+
+    name = "processor"
+
+    def counts(self) -> Iterator[tuple[str, int]]:
+        return _delays()
 
 
 def _delays() -> Iterator[tuple[str, int]]:
@@ -134,27 +146,18 @@ def _delays() -> Iterator[tuple[str, int]]:
             continue
 
 
-class HostFloor(Floor):
-    """For how long the virtual processor that waited longest had work and was not run by the machine below, between two looks.
+class HostFloor(CountedFloor):
+    """For how long the virtual processor that waited longest had work and was not run by the machine below.
 
     The kernel counts that too, by its tick. A thread whose processor stands still has one by all other counts, and floors that are
     on another one see nothing of it.
     """
 
     name = "host"
-    is_a_wait = False
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.known: dict[str, int] = {}
-
-    def probe(self) -> None:
-        time.sleep(LOOK_GAP_SECONDS)
-        stolen = dict(_stolen(PROCESSORS.read_text(encoding="ascii")))
-        longest = max((ticks - self.known.get(name, ticks) for name, ticks in stolen.items()), default=0)
-        self.known = stolen
-        end = perf_counter_ns()
-        self.add(end - longest * TICK_NS, end)
+    def counts(self) -> Iterator[tuple[str, int]]:
+        stolen = _stolen(PROCESSORS.read_text(encoding="ascii"))
+        return ((name, ticks * TICK_NS) for name, ticks in stolen)
 
 
 def _stolen(counts: str) -> Iterator[tuple[str, int]]:
