@@ -31,6 +31,7 @@ pub mod planted;
 mod query;
 mod recovery;
 mod repair;
+mod row_encoder;
 mod run;
 mod scan;
 mod settings;
@@ -49,12 +50,12 @@ pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};
 pub use code_table::{Code, CodeTable};
 pub use directory::QuarantinedFile;
-pub use encoded_rows::RowEncoder;
 pub use error::{Error, ErrorKind, MissingRange, Result};
 pub use memory::ask_for_copy;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
 pub use repair::{FileLeftOut, RepairOptions, RepairReport, RepairedStream, repair};
+pub use row_encoder::RowEncoder;
 pub use run::CacheStats;
 pub use scan::{
     AggregatedBlocks, Aggregates, ColumnBounds, ColumnSize, NumberAggregates, NumberRange,

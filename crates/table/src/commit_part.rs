@@ -109,11 +109,11 @@ impl<'a> TableWrite<'a> {
 
     /// All rows, if each is one by itself.
     fn ones(&self) -> Option<Vec<&OneRow<'a>>> {
-        let one = |rows| match rows {
-            &Rows::One(ref row) => Some(row),
+        let ones = self.rows.iter().map(|rows| match rows {
+            Rows::One(row) => Some(row),
             Rows::Batch(_) => None,
-        };
-        self.rows.iter().map(one).collect()
+        });
+        ones.collect()
     }
 
     /// Deletes the rows of earlier commits whose time is in a range.

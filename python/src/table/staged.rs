@@ -9,7 +9,7 @@ use timestrata_engine::{KeyRange, RowBatch, SeqNo, Stream};
 use timestrata_table::{Table as TableModel, TableWrite};
 
 use super::Table;
-use super::write::batch_of;
+use super::write::{HeldRow, batch_of};
 use crate::error::to_python;
 use crate::staging::{Staged, Staging};
 use crate::store::Store;
@@ -136,7 +136,7 @@ impl CommitTable {
         self.staging.check()?;
         let since = if_unchanged_since.map(SeqNo);
         if let Ok(row) = rows.cast_exact::<PyDict>()
-            && let Some((_, stream, held)) = self.table.get().held(row)?
+            && let Some(HeldRow { stream, held, .. }) = self.table.get().held(row)?
         {
             return self.add(StagedRows::One(stream, held), since);
         }

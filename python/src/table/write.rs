@@ -41,11 +41,18 @@ pub(super) fn on_mismatch_of(name: &str) -> PyResult<OnMismatch> {
     word("on_mismatch", name, &[("error", OnMismatch::Error), ("widen", OnMismatch::Widen)])
 }
 
+/// A row as cells, with the table that it is for and the columns that this had then.
+pub(super) struct HeldRow {
+    table: TableModel,
+    pub(super) stream: Arc<Stream>,
+    pub(super) held: Vec<Held>,
+}
+
 impl Table {
     /// The fast way of a single row: no batch. `false`, and nothing was done, if it needs another.
     fn append_dict(&self, row: &Bound<'_, PyDict>, durability: Durability) -> PyResult<bool> {
         let py = row.py();
-        let Some((model, _, held)) = self.held(row)? else { return Ok(false) };
+        let Some(HeldRow { table: model, held, .. }) = self.held(row)? else { return Ok(false) };
         let cells: Vec<_> = held.iter().map(Held::cell).collect();
         if durability == Durability::Written
             && let Ok(Some(_)) = model.try_append_row(&cells)
@@ -65,14 +72,15 @@ impl Table {
     pub(super) fn held(
         &self,
         row: &Bound<'_, PyDict>,
-    ) -> PyResult<Option<(TableModel, Arc<Stream>, Vec<Held>)>> {
+    ) -> PyResult<Option<HeldRow>> {
         let py = row.py();
         let Some(model) = self.existing(py)?.filter(TableModel::takes_cells) else {
             return Ok(None);
         };
         let Some(converter) = self.converter_for(py, &model)? else { return Ok(None) };
         let held = converter.held(row)?;
-        Ok(held.map(|held| (model, Arc::clone(&converter.stream), held)))
+        let stream = Arc::clone(&converter.stream);
+        Ok(held.map(|held| HeldRow { table: model, stream, held }))
     }
 
     fn converter_for(

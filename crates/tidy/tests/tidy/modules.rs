@@ -11,14 +11,14 @@ use timestrata_tidy::{Text, expect_none, texts};
 const ENGINE: [&[&str]; 11] = [
     &["code_table", "error", "ids", "planted", "within", "words"],
     &["cell", "damage", "lock", "memory", "query", "settings", "stream"],
-    &["changes", "key", "tombstones"],
+    &["key", "tombstones"],
     &["compaction", "scan"],
     &["memtable", "run", "snapshot"],
     &["manifest", "wal"],
-    &["directory"],
-    &["state"],
-    &["check", "maintenance", "recovery"],
-    &["backup", "catalog", "commit", "repair"],
+    &["directory", "key_changes"],
+    &["encoded_rows", "state"],
+    &["changes", "check", "maintenance", "recovery"],
+    &["backup", "catalog", "commit", "repair", "row_encoder"],
     &["store"],
 ];
 
