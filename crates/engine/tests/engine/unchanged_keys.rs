@@ -25,8 +25,10 @@ fn is_conflict(committed: &Result<SeqNo>) -> bool {
     committed.as_ref().is_err_and(|error| error.kind() == ErrorKind::Conflict)
 }
 
+type Way = fn(&Store, StreamId);
+
 /// Ways to change the key 1, by name.
-fn ways() -> Vec<(&'static str, fn(&Store, StreamId))> {
+fn ways() -> Vec<(&'static str, Way)> {
     vec![
         ("a row", |store, stream| {
             let mut appender = store.appender(stream).unwrap();
