@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use timestrata_format::SeqNo;
 use timestrata_format::wal::EntryKind;
 
+use crate::cell::variable_bytes_of;
 use crate::key_changes::KeyChanges;
 use crate::memtable::{Memtable, PreparedBatch, RowBatch, check_batch};
 use crate::wal::RowLayout;
@@ -50,11 +51,12 @@ impl EncodedRows {
                 let Some(cell) = Cell::of(column.as_ref(), row) else { return Ok(None) };
                 cells.push(cell);
             }
-            let layout = Arc::clone(&rows.layout);
-            rows.push(|out| layout.encode(&cells, out))?;
-            if rows.are_many() {
+            // Before anything large is copied.
+            if rows.body.len() + variable_bytes_of(&cells) > ENCODED_BYTES_MAX {
                 return Ok(None);
             }
+            let layout = Arc::clone(&rows.layout);
+            rows.push(|out| layout.encode(&cells, out))?;
         }
         Ok(Some(rows))
     }
