@@ -69,10 +69,7 @@ impl Table {
     }
 
     /// The cells of a dict of one row, and the table with the columns that they are for; `None` if it needs the long way.
-    pub(super) fn held(
-        &self,
-        row: &Bound<'_, PyDict>,
-    ) -> PyResult<Option<HeldRow>> {
+    pub(super) fn held(&self, row: &Bound<'_, PyDict>) -> PyResult<Option<HeldRow>> {
         let py = row.py();
         let Some(model) = self.existing(py)?.filter(TableModel::takes_cells) else {
             return Ok(None);
