@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 /// As the Python package has it: a server runs for long.
-#[cfg(not(target_env = "msvc"))]
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
