@@ -32,11 +32,11 @@ def of_allocator() -> Figures:
     part. Nothing where one does not tell."""
     tell = getattr(ctypes.CDLL(None), "mallinfo2", None)
     native = allocated_bytes()
-    if tell is None or native is None:
+    if tell is None:
         return {}
     tell.restype = _Mallinfo2
     told = tell()
-    return {"in_use": told.uordblks + told.hblkhd + native}
+    return {"in_use": told.uordblks + told.hblkhd + (native or 0)}
 
 
 def of_process() -> Figures:
