@@ -165,7 +165,7 @@ impl<'a, 's> Staged<'a, 's> {
 
     fn add(&mut self, change: &'a Change<'a>) -> Result<()> {
         match change {
-            Change::Expect(id, version) => self.expect(*id, *version)?,
+            Change::Expect(id, version) => self.expect_version(*id, *version)?,
             Change::Put(block) => self.put(*block)?,
             Change::Delete(id) => self.delete(*id)?,
             Change::Link(edge) => self.edges.push(EdgeChange::Link(edge)),
@@ -196,7 +196,7 @@ impl<'a, 's> Staged<'a, 's> {
         if has_blocks { self.shared.latest_block(snapshot, id) } else { Ok(None) }
     }
 
-    fn expect(&self, id: BlockId, expected: u32) -> Result<()> {
+    fn expect_version(&self, id: BlockId, expected: u32) -> Result<()> {
         let version = self.stored_version(id)?;
         if version == expected {
             return Ok(());
