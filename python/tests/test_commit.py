@@ -319,6 +319,7 @@ def test_a_producer_that_another_one_has_followed_commits_nothing_more(tmp_path:
             wrong = (
                 (bills.producer(), "producer_id"),
                 (store.topic("others").producer(producer_id="billing"), "is of topic"),
+                (timestrata.open().topic("bills").producer(producer_id="billing"), "another store"),
             )
             for producer, words in wrong:
                 with pytest.raises(timestrata.InvalidArgumentError, match=words):

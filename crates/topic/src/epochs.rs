@@ -5,19 +5,21 @@
 
 use std::collections::HashMap;
 
-use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, StreamId};
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result};
 use timestrata_io::sync::{RwLock, RwLockReadGuard};
 
 use super::Topic;
-use super::hub::Hub;
 use super::state::{self, StateKind, StateRow};
 
 /// Producers of a topic whose epochs are known at once; those of others are read.
 const KNOWN_MAX: usize = 1_024;
 
-type Known = HashMap<StreamId, HashMap<String, u64>>;
+type Known = HashMap<String, u64>;
 
-/// The epochs of the producers that have begun since the store was opened.
+/// The epochs of a topic's producers that have begun since the store was opened.
+///
+/// One lock a topic: a commit may be by producers of several topics, and holds the epoch of each until it is made. Were it one lock for all,
+/// it would wait behind a producer that is about to begin, which waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Epochs(RwLock<Known>);
 
@@ -49,11 +51,9 @@ impl Topic {
     /// # Errors
     /// What a commit may fail with.
     pub fn begin_producer(&self, producer: &str) -> Result<u64> {
-        let hub = self.store.model_state::<Hub>();
         // Whoever sends with an epoch has it for reading until that is committed.
-        let mut known = hub.epochs.0.write();
-        let of_topic = known.entry(self.shared.id).or_default();
-        let last = match of_topic.remove(producer) {
+        let mut known = self.shared.epochs.0.write();
+        let last = match known.remove(producer) {
             Some(last) => last,
             None => self.stored_epoch(producer)?,
         };
@@ -63,10 +63,10 @@ impl Topic {
         let row = StateRow { name: producer.to_owned(), number: epoch, ..row };
         state::put(&self.store, &mut changes, self.shared.id, &row)?;
         self.store.commit(changes, Durability::Synced)?;
-        if of_topic.len() >= KNOWN_MAX {
-            of_topic.clear();
+        if known.len() >= KNOWN_MAX {
+            known.clear();
         }
-        of_topic.insert(producer.to_owned(), epoch);
+        known.insert(producer.to_owned(), epoch);
         Ok(epoch)
     }
 
@@ -84,7 +84,7 @@ impl Epochs {
     /// `Conflict` if a later one has begun, or it never did.
     pub(super) fn hold(&self, topic: &Topic, producer: &str, epoch: u64) -> Result<EpochHeld<'_>> {
         let known = self.0.read();
-        let last = match known.get(&topic.shared.id).and_then(|of| of.get(producer)) {
+        let last = match known.get(producer) {
             Some(last) => *last,
             None => topic.stored_epoch(producer)?,
         };

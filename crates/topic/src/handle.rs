@@ -12,6 +12,7 @@ use timestrata_engine::{
 use timestrata_io::sync::{Mutex, RwLock};
 use timestrata_values::name;
 
+use super::epochs::Epochs;
 use super::hub::Hub;
 use super::options::{self, TopicOptions, TopicRetention};
 use super::partition::{Partition, records_name, tiles_name};
@@ -49,6 +50,7 @@ pub(super) struct SharedTopic {
     pub(super) signing: Mutex<()>,
     /// Held while records are thrown away.
     pub(super) retaining: Mutex<()>,
+    pub(super) epochs: Epochs,
 }
 
 /// A topic of an open store. Cheap to clone; clones are the same topic, and may be used from several
@@ -128,6 +130,7 @@ impl Topic {
                     turn: AtomicU32::new(0),
                     signing: Mutex::new(()),
                     retaining: Mutex::new(()),
+                    epochs: Epochs::default(),
                 });
                 topics.insert(stream.id(), Arc::clone(&shared));
                 shared

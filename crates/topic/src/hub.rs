@@ -9,7 +9,6 @@ use std::time::Duration;
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Store, StreamId};
 use timestrata_io::sync::{Condvar, Mutex};
 
-use super::epochs::Epochs;
 use super::group::{Groups, TopicPartition};
 use super::handle::{SharedTopic, Topic};
 use super::state::{self, StateKind, StateRow};
@@ -21,7 +20,6 @@ pub(super) struct Hub {
     /// Held while a topic is made or removed, which are several steps.
     pub(super) changing: Mutex<()>,
     pub(super) groups: Groups,
-    pub(super) epochs: Epochs,
     /// Held while offsets are committed, which looks at those that are there first.
     committing: Mutex<KnownOffsets>,
     members: AtomicU64,

@@ -218,10 +218,10 @@ impl Topic {
         for (partition, _) in groups.values() {
             lives.push(partition.lock(&self.store)?);
         }
-        let hub = self.store.model_state::<Hub>();
         let held = options.sequence.zip(options.epoch);
         // Until it is committed.
-        let _held = held.map(|((id, _), epoch)| hub.epochs.hold(self, id, epoch)).transpose()?;
+        let _held =
+            held.map(|((id, _), epoch)| self.shared.epochs.hold(self, id, epoch)).transpose()?;
         let committed = self.commit_locked(&groups, &mut lives, options, others, commit);
         if committed.is_err() {
             lives.into_iter().for_each(LivePartition::forget);

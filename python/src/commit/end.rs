@@ -65,7 +65,7 @@ impl Parts {
         }
         let mut topics: Vec<(&Py<CommitTopic>, TopicRecords)> = Vec::new();
         for (_, part) in &self.topics {
-            topics.extend(part.get().take(store)?.map(|records| (part, records)));
+            topics.extend(part.get().take(py)?.map(|records| (part, records)));
         }
         let mut graphs: Vec<GraphSteps> = Vec::new();
         for (_, part) in &self.graphs {

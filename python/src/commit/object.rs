@@ -135,7 +135,8 @@ impl Commit {
 
     /// What the commit appends to the topic of this name.
     fn topic(&self, py: Python<'_>, name: &str) -> PyResult<Py<CommitTopic>> {
-        let make = |staging| Py::new(py, CommitTopic::new(name, staging));
+        let store = self.store.bind(py);
+        let make = |staging| Py::new(py, CommitTopic::new(store, name, staging));
         self.part(py, name, |parts| &mut parts.topics, make)
     }
 

@@ -1,5 +1,7 @@
 //! `CommitTopic`: what a commit over several models appends to a topic.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use timestrata_topic::{Receipt as ModelReceipt, Topic as TopicModel, TopicWrite};
@@ -8,6 +10,7 @@ use super::arguments::GivenRecord;
 use super::object::WAYS;
 use super::{Producer, Receipt};
 use crate::error::invalid;
+use crate::handle::Handle;
 use crate::lock::Lock;
 use crate::staging::{Staged, Staging};
 use crate::store::Store;
@@ -25,6 +28,7 @@ use crate::store::Store;
 /// 1
 #[pyclass(frozen, module = "timestrata")]
 pub(crate) struct CommitTopic {
+    handle: Arc<Handle>,
     name: String,
     staging: Staging,
     given: Staged<Given>,
@@ -47,7 +51,7 @@ struct GivenHow {
 
 impl GivenHow {
     fn of(
-        name: &str,
+        (handle, name): (&Arc<Handle>, &str),
         expected_offset: Option<u64>,
         producer: Option<&Bound<'_, Producer>>,
     ) -> PyResult<Self> {
@@ -59,6 +63,9 @@ impl GivenHow {
                 "the producer is of topic {:?}, and the records are for {name:?}",
                 producer.topic_name()
             )));
+        }
+        if !Arc::ptr_eq(&producer.topic.handle, handle) {
+            return Err(invalid("the producer is of another store than the commit"));
         }
         let Some(id) = producer.id.clone() else {
             return Err(invalid(
@@ -102,18 +109,18 @@ impl TopicRecords {
 }
 
 impl CommitTopic {
-    pub(crate) fn new(name: &str, staging: Staging) -> Self {
-        let receipts = Lock::new(Vec::new());
-        Self { name: name.to_owned(), staging, given: Staged::default(), receipts }
+    pub(crate) fn new(store: &Bound<'_, Store>, name: &str, staging: Staging) -> Self {
+        let (handle, receipts) = (Arc::clone(&store.get().handle), Lock::new(Vec::new()));
+        Self { handle, name: name.to_owned(), staging, given: Staged::default(), receipts }
     }
 
     /// What it has; `None`: nothing. The topic is made if it is missing.
-    pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<TopicRecords>> {
+    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Option<TopicRecords>> {
         let given = self.given.take().unwrap_or_default();
         if given.records.is_empty() {
             return Ok(None);
         }
-        let topic = WAYS.or_made(store.py(), &store.get().handle, &self.name)?;
+        let topic = WAYS.or_made(py, &self.handle, &self.name)?;
         Ok(Some(TopicRecords { topic, given }))
     }
 
@@ -152,7 +159,7 @@ impl CommitTopic {
         producer: Option<&Bound<'_, Producer>>,
     ) -> PyResult<()> {
         self.staging.check()?;
-        let how = GivenHow::of(&self.name, expected_offset, producer)?;
+        let how = GivenHow::of((&self.handle, &self.name), expected_offset, producer)?;
         let mut given = GivenRecord::of(record)?;
         given.partition = partition.or(given.partition);
         self.given.add(|all| all.add(vec![given], how))?
@@ -168,7 +175,7 @@ impl CommitTopic {
         producer: Option<&Bound<'_, Producer>>,
     ) -> PyResult<()> {
         self.staging.check()?;
-        let how = GivenHow::of(&self.name, expected_offset, producer)?;
+        let how = GivenHow::of((&self.handle, &self.name), expected_offset, producer)?;
         let given = records.try_iter()?.map(|record| {
             let mut given = GivenRecord::of(&record?)?;
             given.partition = partition.or(given.partition);

@@ -3,8 +3,8 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -290,6 +290,45 @@ fn threads_that_commit_over_the_same_models_never_wait_for_each_other_for_ever()
         });
     });
     assert_eq!(models.counts(), [250, 200, 250, 200, 200, 250]);
+}
+
+/// A commit holds the epochs of its producers until it is made, and one of another topic is about to begin meanwhile.
+#[test]
+fn producers_of_several_topics_in_one_commit_do_not_wait_behind_those_that_begin() {
+    let store = Store::memory(settings()).unwrap();
+    let topics = ["orders", "bills"]
+        .map(|name| Topic::create(&store, name, &TopicOptions::default()).unwrap());
+    let (done, ends) = mpsc::channel();
+    for thread in 0..2 {
+        let (store, topics, done) = (store.clone(), topics.clone(), done.clone());
+        thread::spawn(move || {
+            let name = format!("sender {thread}");
+            let epochs = topics.each_ref().map(|topic| topic.begin_producer(&name).unwrap());
+            for _ in 0..500 {
+                let mut writes = topics.each_ref().map(TopicWrite::new);
+                for (write, epoch) in writes.iter_mut().zip(epochs) {
+                    write.send(record("sent"));
+                    write.by_producer(&name, epoch);
+                }
+                let [first, second] = &mut writes;
+                commit_together(&store, &mut [first, second], Durability::Written).unwrap();
+            }
+            done.send(()).unwrap();
+        });
+    }
+    for topic in topics.clone() {
+        let done = done.clone();
+        thread::spawn(move || {
+            for _ in 0..500 {
+                topic.begin_producer("comes and goes").unwrap();
+            }
+            done.send(()).unwrap();
+        });
+    }
+    for _ in 0..4 {
+        ends.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+    assert_eq!(topics.map(|topic| topic.offsets(0).unwrap().end), [1_000, 1_000]);
 }
 
 #[test]
