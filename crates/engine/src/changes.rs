@@ -164,6 +164,7 @@ impl Changes {
     ///
     /// Keys are noted from the first such commit to a stream on, in memory, some ten thousand of them. What was changed before that
     /// is not known, nor what was before the store was opened, and that is a `Conflict` too: reading again and trying again helps.
+    /// Numbers of commits are not to be kept across an opening: those that a power cut took are given again.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -188,6 +189,7 @@ impl Changes {
     ///
     /// # Errors
     /// `InvalidArgument` where the stream keeps every row or cells can't express its key, `InvalidData` if these are no key of it.
+    /// The commit fails with `InvalidArgument` if `since` is of no commit that was made.
     pub fn if_unchanged_since(
         &mut self,
         stream: &Arc<Stream>,

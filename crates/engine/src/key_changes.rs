@@ -69,6 +69,23 @@ impl UnchangedKey {
         Ok(Self { stream: Arc::clone(stream), key: Some(key) })
     }
 
+    /// An error if it is to be what it was at a commit after the last one: of that nothing could ever be later.
+    ///
+    /// # Errors
+    /// `InvalidArgument`: the number is another store's, or no commit's at all.
+    pub(crate) fn check_is_past(&self, last: SeqNo) -> Result<()> {
+        match &self.key {
+            Some(SoughtKey { since, .. }) if *since > last => {
+                let why = format!(
+                    "the key is to be unchanged since commit {since}, and the last one so far is {last}: give the last \
+                     commit from before the key was read"
+                );
+                Err(self.stream.spec().error(ErrorKind::InvalidArgument, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// An error unless it is of this stream, which has its id.
     ///
     /// # Errors

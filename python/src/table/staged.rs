@@ -115,7 +115,7 @@ impl CommitTable {
     /// if_unchanged_since : int, optional
     ///     The ``last_seq`` of `Store.stats` from before the rows' upsert keys were read: if a commit has changed one of them since, or that is
     ///     not known, the end of the block raises `ConflictError`. Keys are noted from the first such commit on; reading again and trying
-    ///     again helps.
+    ///     again helps. A number of a commit that was not made yet is refused; don't keep one across an opening of the store.
     ///
     /// Examples
     /// --------

@@ -51,10 +51,7 @@ impl Engine {
         let slots_of_rows: Vec<Slot> = slots_of_rows.collect::<Result<_>>()?;
         let slots_of_deletes = load.deletes.iter().map(|(stream, _)| core.slot_of(stream.id()));
         let slots_of_deletes: Vec<Slot> = slots_of_deletes.collect::<Result<_>>()?;
-        for key in &load.conditions {
-            let slot = core.slot_of(key.stream.id())?;
-            core.streams[slot].check_unchanged(key)?;
-        }
+        load.conditions.iter().try_for_each(|key| core.check_unchanged(key))?;
         let mut settled: Vec<Slot> =
             slots_of_rows.iter().chain(&slots_of_deletes).copied().collect();
         settled.sort_unstable();

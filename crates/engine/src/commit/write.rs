@@ -417,8 +417,7 @@ fn resolve(core: &StoreState, prepared: &[Prepared]) -> Result<Vec<Slot>> {
 fn check_unchanged(core: &mut StoreState, prepared: &[Prepared]) -> Result<()> {
     for change in prepared {
         let Prepared::Unchanged(key) = change else { continue };
-        let slot = core.slot_of(key.stream.id())?;
-        core.streams[slot].check_unchanged(key)?;
+        core.check_unchanged(key)?;
     }
     Ok(())
 }

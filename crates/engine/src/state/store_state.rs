@@ -94,7 +94,7 @@ impl StreamState {
     ///
     /// # Errors
     /// `Conflict` if it has changed, or that is not known; `InvalidArgument` for a key that cells can't express.
-    pub(crate) fn check_unchanged(&mut self, key: &UnchangedKey) -> Result<()> {
+    fn check_unchanged(&mut self, key: &UnchangedKey) -> Result<()> {
         let changes = match &mut self.key_changes {
             Some(changes) => changes,
             none => none.insert(Box::new(KeyChanges::new(&self.stream, self.last_change)?)),
@@ -323,6 +323,16 @@ impl StoreState {
         self.streams[slot].touch();
         self.streams[slot].last_change = self.last_seq;
         self.snapshot = None;
+    }
+
+    /// An error unless a key of a stream of the store is what it was.
+    ///
+    /// # Errors
+    /// As [`StreamState::check_unchanged`]; `InvalidArgument` for a commit that has not been made yet.
+    pub(crate) fn check_unchanged(&mut self, key: &UnchangedKey) -> Result<()> {
+        let slot = self.slot_of(key.stream.id())?;
+        key.check_is_past(self.last_seq)?;
+        self.streams[slot].check_unchanged(key)
     }
 
     /// What is there by now may have been changed by any commit so far.

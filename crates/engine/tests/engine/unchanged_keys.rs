@@ -123,6 +123,21 @@ fn what_was_before_the_store_was_opened_is_not_known() {
 }
 
 #[test]
+fn a_condition_on_a_commit_that_was_not_made_is_refused() {
+    let store = Store::memory(Settings { memtable_bytes_max: 1 << 20, ..manual() }).unwrap();
+    let stream = store.create_stream(latest("newest")).unwrap();
+    let last = put_if(&store, stream, 1, "first", store.stats().last_seq).unwrap();
+    // A large one takes another way into the store.
+    for value in ["small", &"large".repeat(1 << 20)] {
+        let error = put_if(&store, stream, 1, value, last.next()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("since commit"), "{error}");
+    }
+    assert_eq!(store.stats().last_seq, last);
+    put_if(&store, stream, 1, "second", last).unwrap();
+}
+
+#[test]
 fn conditions_alone_are_looked_at_and_streams_that_keep_every_row_have_none() {
     let store = Store::memory(manual()).unwrap();
     let newest = store.create_stream(latest("newest")).unwrap();
