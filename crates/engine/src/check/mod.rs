@@ -6,7 +6,7 @@ use std::sync::Arc;
 use timestrata_io::Io;
 
 use crate::directory::{RUNS_DIR, WAL_DIR, list_files, list_quarantine};
-use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry, runs_named};
+use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry};
 use crate::run::{self, BlockCache, RunReader};
 use crate::stream::from_definition;
 use crate::wal::{ReadMode, WalReader};
@@ -168,8 +168,7 @@ fn check_loaded(io: &Io, dir: &Path, loaded: &LoadedManifest) -> Result<CheckRep
         check_stream(io, dir, loaded, entry, &mut report)?;
     }
     check_wal(io, dir, loaded, &mut report)?;
-    let of_history = runs_named(&io.disk, dir, loaded);
-    let files = list_files(&*io.disk, dir, &loaded.state, &of_history)?;
+    let files = list_files(&*io.disk, dir, &loaded.state)?;
     for path in files.orphans {
         let message = "a run that no version names; the next open for writing sets it aside";
         report.findings.push(Finding::remark(path, None, message));

@@ -266,7 +266,6 @@ impl Engine {
         let mut edit = Edit::begin(self, manifest);
         for run in removed {
             edit.change(ManifestOp::RemoveRun { stream: id, run: *run });
-            old.run(*run).into_iter().for_each(|run| edit.retires(run));
         }
         for run in added {
             edit.change(ManifestOp::AddRun(run.clone()));
@@ -275,6 +274,11 @@ impl Engine {
         edit.settle_tombstones(id, &kept);
         let kept = Tombstones::of_pieces(kept);
         edit.commit()?.recycle();
+        for run in removed.iter().filter_map(|id| old.run(*id)) {
+            if !manifest.state().is_pinned(run.meta.id) {
+                run.mark_obsolete();
+            }
+        }
         let replaced = {
             let mut core = self.core.lock();
             let state = &mut core.streams[slot];

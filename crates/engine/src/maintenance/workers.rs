@@ -117,7 +117,6 @@ impl Engine {
     /// All compaction and retention that is due.
     pub(crate) fn compact_due(&self) -> Result<()> {
         let outcome = until_done(|| self.maintain_runs());
-        self.fold_history_due();
         self.scrub_due();
         self.give_back_memory();
         outcome

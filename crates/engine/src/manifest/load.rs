@@ -33,11 +33,11 @@ pub(crate) struct LoadedManifest {
     pub(crate) damage: Option<Error>,
 }
 
-/// Which state of a store's manifest was read: where its file ended.
+/// Which state of a store's manifest was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ManifestStamp {
-    pub(crate) generation: u64,
-    pub(crate) bytes: u64,
+    generation: u64,
+    bytes: u64,
 }
 
 impl LoadedManifest {

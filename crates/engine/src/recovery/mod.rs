@@ -1,5 +1,4 @@
-//! Opening: manifest, then the WAL from the first segment still needed. Also how a store was earlier, which is the same but
-//! for where it ends.
+//! Opening: manifest, then the WAL from the first segment still needed.
 //!
 //! What recovery may not do: lose an acknowledged commit, change a byte that it can't
 //! explain, or let go of a file before all that the manifest names is known to be there. A torn end is
@@ -27,10 +26,8 @@
 
 mod follow;
 mod load;
-mod moment;
 mod replay;
 
 pub(crate) use follow::{load_beside, refresh};
 pub(crate) use load::{KnownRuns, LoadedStore, Recovered, build_core, recover};
-pub(crate) use moment::{core_at, oldest_commit};
 pub(crate) use replay::Replay;

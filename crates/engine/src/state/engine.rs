@@ -16,7 +16,6 @@ use timestrata_io::{Io, LockGuard};
 
 use super::bulks::OpenBulks;
 use super::follower::Follower;
-use super::past::Past;
 use super::poison::Poison;
 use super::report::RecoveryReport;
 use super::reserve::Reserve;
@@ -65,10 +64,6 @@ pub(crate) struct Engine {
     pub(crate) wal: Option<Wal>,
     /// Read-only stores follow the writer.
     pub(crate) follower: Option<Follower>,
-    /// Runs that only the history needs.
-    pub(crate) past: Past,
-    /// Of a store for reading that stays as it was: its last commit.
-    pub(crate) moment: Option<SeqNo>,
     pub(crate) next_run: AtomicU64,
     pub(crate) poison: Poison,
     /// Work that failed and will be tried again.
@@ -102,11 +97,7 @@ impl Engine {
         self.check_open()?;
         self.poison.check()?;
         self.manifest.as_ref().ok_or_else(|| {
-            let why = match self.moment {
-                Some(seq) => format!("this is the store as of commit {seq}, which does not change"),
-                None => "the store was opened for reading".to_owned(),
-            };
-            Error::new(ErrorKind::ReadOnly, why).at(&self.dir)
+            Error::new(ErrorKind::ReadOnly, "the store was opened for reading").at(&self.dir)
         })
     }
 
@@ -115,40 +106,6 @@ impl Engine {
         let manifest = self.check_writable()?.lock();
         self.check_writable()?;
         Ok(manifest)
-    }
-
-    /// The engine of a store for reading that stays as these streams are.
-    pub(crate) fn frozen(&self, core: StoreState) -> Self {
-        Self {
-            io: self.io.clone(),
-            path: self.path.clone(),
-            dir: self.dir.clone(),
-            settings: self.settings.clone(),
-            store_id: self.store_id,
-            report: RecoveryReport { last_seq: core.last_seq, ..RecoveryReport::default() },
-            folder: self.folder.clone(),
-            flushing: Mutex::new(()),
-            compacting: Mutex::new(()),
-            manifest: None,
-            moment: Some(core.last_seq),
-            core: Mutex::new(core),
-            wal: None,
-            follower: None,
-            past: Past::default(),
-            next_run: AtomicU64::new(1),
-            poison: Poison::default(),
-            troubles: Troubles::default(),
-            scrubber: Scrubber::default(),
-            reserve: Reserve::new(&self.io, &self.dir, &self.settings),
-            closed: AtomicBool::new(false),
-            room: Condvar::new(),
-            workers: Workers::default(),
-            bulks: OpenBulks::default(),
-            model_states: Mutex::default(),
-            counters: Counters::default(),
-            queries: Queries::default(),
-            writer_lock: Mutex::new(None),
-        }
     }
 
     /// Whether a large or full memtable is flushed by the thread that notices.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use timestrata_format::{RunId, StoreId, WalId};
+use timestrata_format::{RunId, StoreId};
 use timestrata_io::sync::{Condvar, Mutex};
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
@@ -14,14 +14,13 @@ use crate::directory::{
 };
 use crate::maintenance;
 use crate::manifest::{
-    self, COPY_NAME, EditTime, HISTORY_NAMES, History, LoadedManifest, MANIFEST_NAME,
-    MANIFEST_NAMES, ManifestLog, ManifestState,
+    self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
 };
 use crate::query::Queries;
 use crate::recovery::{self, KnownRuns, LoadedStore, Recovered};
 use crate::run::BlockCache;
 use crate::state::{
-    Counters, Engine, Follower, OpenBulks, Past, Poison, Reserve, RunFolder, Scrubber, StoreState,
+    Counters, Engine, Follower, OpenBulks, Poison, Reserve, RunFolder, Scrubber, StoreState,
     Troubles, Workers, fit,
 };
 use crate::wal::{OldSegments, Wal, WalStart};
@@ -112,11 +111,8 @@ impl Opening {
     ) -> Result<()> {
         match store.damage.first() {
             Some(error) if has_moved => Err(error.duplicate()),
-            _ => {
-                let of_history = manifest::runs_named(&self.io.disk, &self.dir, loaded);
-                directory::list_files(&*self.io.disk, &self.dir, &loaded.state, &of_history)?
-                    .expect_current(&self.dir, &loaded.state)
-            }
+            _ => directory::list_files(&*self.io.disk, &self.dir, &loaded.state)?
+                .expect_current(&self.dir, &loaded.state),
         }
     }
 
@@ -132,9 +128,8 @@ impl Opening {
         };
         let created = new_manifest.is_some();
         let folder = self.folder(loaded.store_id);
-        let keeps_history = !self.memory_only && !self.settings.history_min.is_zero();
-        let Recovered { core, mut report, orphans, next_run, wal_start, history } =
-            recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded, keeps_history)?;
+        let Recovered { core, mut report, orphans, next_run, wal_start } =
+            recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
         report.created = created;
         let replayed = report.commits_replayed > 0 || report.torn_tail.is_some();
         let unchanged = loaded.state.closed.is_some() && loaded.damage.is_none();
@@ -155,19 +150,10 @@ impl Opening {
             report.orphans_quarantined = aside.kept;
             report.orphans_removed = aside.removed;
         }
-        let history = keeps_history.then(|| {
-            let begin = || History::begin(&self.io.disk, &self.dir, &loaded, core.last_seq);
-            history.unwrap_or_else(begin)
-        });
-        let past = history.as_ref().map_or(wal_start.id, History::floor);
-        let start = || self.start_wal(&folder, wal_start.clone(), past, is_sound);
+        let start = || self.start_wal(&folder, wal_start.clone(), is_sound);
         let wal = (!self.memory_only).then(|| reserve.with_room(start)).transpose()?;
-        if let Some(history) = history {
-            manifest.keep_history(history);
-        }
         if wal.is_some() && !created {
-            let (last_seq, wall_ns) = (core.last_seq, self.io.clock.wall_ns());
-            reserve.with_room(|| manifest.note_open(EditTime { last_seq, wall_ns }))?;
+            reserve.with_room(|| manifest.note_open())?;
         }
         reserve.restore();
         if let (Some(wal), Some(lock)) = (&wal, &writer_lock) {
@@ -182,17 +168,9 @@ impl Opening {
 
     /// A fresh segment, so that nothing is ever written behind a torn tail.
     /// Segments that are no longer needed are used again only if `is_sound`.
-    /// Those from `past` on stay for the history.
-    fn start_wal(
-        &self,
-        folder: &RunFolder,
-        start: WalStart,
-        past: WalId,
-        is_sound: bool,
-    ) -> Result<Wal> {
+    fn start_wal(&self, folder: &RunFolder, start: WalStart, is_sound: bool) -> Result<Wal> {
         let old = if is_sound { OldSegments::Reuse } else { OldSegments::Keep };
-        let dir = self.wal_dir();
-        Wal::create(&self.io, &dir, folder.store_id, &self.settings, start, past, old)
+        Wal::create(&self.io, &self.wal_dir(), folder.store_id, &self.settings, start, old)
     }
 
     /// Makes the directory if it may, refuses one that holds something else, and takes the
@@ -273,7 +251,6 @@ impl Opening {
             let ours = match (entry.name.as_str(), entry.is_dir) {
                 (LOCK_NAME | RESERVE_NAME | SCRUB_NAME, false) | (QUARANTINE_DIR, true) => true,
                 (name, false) if MANIFEST_NAMES.contains(&name) => true,
-                (name, false) if HISTORY_NAMES.contains(&name) => true,
                 (RUNS_DIR | WAL_DIR, true) => {
                     let inside = self.dir.join(&entry.name);
                     if !list(&inside)?.is_empty() {
@@ -389,8 +366,6 @@ impl Opening {
             core: Mutex::new(core),
             wal: None,
             follower: None,
-            past: Past::default(),
-            moment: None,
             next_run: AtomicU64::new(next_run.0.max(1)),
             poison: Poison::default(),
             troubles: Troubles::default(),

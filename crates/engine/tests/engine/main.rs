@@ -26,7 +26,6 @@ mod large_scans;
 mod long_blocks;
 mod lost_files;
 mod many_streams;
-mod moments;
 mod prune;
 mod pulled_lock;
 #[path = "support/quota_disk.rs"]
