@@ -6,6 +6,7 @@
 
 use pyo3::pymodule;
 
+mod allocator;
 mod codec;
 mod command;
 mod commit;
@@ -43,6 +44,7 @@ mod _timestrata {
 
     #[pymodule_export]
     use crate::{
+        allocator::allocated_bytes,
         codec::{cbor_decode, cbor_encode},
         command::run_command,
         commit::Commit,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import timestrata
+from timestrata._timestrata import allocated_bytes
 
 Figures = dict[str, int]
 # A topic keeps the hashes of records that have gone: so many bytes a record, for ever.
@@ -27,13 +28,15 @@ class _Mallinfo2(ctypes.Structure):
 
 
 def of_allocator() -> Figures:
-    """What the program holds of the allocator's memory, without what is free and kept; nothing where it does not tell."""
+    """What the program holds of its allocators' memory, without what is free and kept: of the system's and of that of the native
+    part. Nothing where one does not tell."""
     tell = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    native = allocated_bytes()
     if tell is None:
         return {}
     tell.restype = _Mallinfo2
     told = tell()
-    return {"in_use": told.uordblks + told.hblkhd}
+    return {"in_use": told.uordblks + told.hblkhd + (native or 0)}
 
 
 def of_process() -> Figures:

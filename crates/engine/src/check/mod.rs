@@ -1,19 +1,19 @@
 //! Reads every byte of a store and says what is wrong and where.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use timestrata_format::RunMeta;
 use timestrata_io::Io;
 
 use crate::directory::{RUNS_DIR, WAL_DIR, list_files, list_quarantine};
-use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry};
+use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry, Tries, too_fast};
 use crate::run::{self, BlockCache, RunReader};
 use crate::stream::from_definition;
 use crate::wal::{ReadMode, WalReader};
 use crate::{Error, ErrorKind, Result};
 
-/// Times the check begins anew because a live writer replaced files under it.
-const TRIES: usize = 8;
 /// Whole runs are read, so their blocks need no cache.
 const CACHE_BYTES: u64 = 1 << 20;
 
@@ -113,30 +113,27 @@ impl CheckReport {
 /// `NotFound` or `NotAStore` if there is no store, `UnsupportedVersion` for one of a newer
 /// format, `Io` if the disk refuses; damage is in the report, not an error.
 pub fn check(io: &Io, dir: &Path) -> Result<CheckReport> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let manifest_path = dir.join(MANIFEST_NAME);
-        let loaded = match manifest::load(&*io.disk, dir) {
-            Ok(Some(loaded)) => loaded,
+    let manifest_path = dir.join(MANIFEST_NAME);
+    let mut tries = Tries::begin(&*io.clock);
+    let loaded = loop {
+        match manifest::load(&*io.disk, dir) {
+            Ok(Some(loaded)) => break loaded,
             // Somebody may be making the store just now.
-            Ok(None) if tries < TRIES && is_begun(io, dir) => continue,
+            Ok(None) if is_begun(io, dir) && tries.goes_on() => {}
             Ok(None) => return no_manifest(io, dir),
             Err(error) if error.kind() == ErrorKind::Corruption => {
                 let findings = vec![Finding::damage(&error, &manifest_path)];
                 return Ok(CheckReport { findings, ..CheckReport::default() });
             }
             Err(error) => return Err(error),
-        };
-        let report = check_loaded(io, dir, &loaded)?;
-        if report.is_sound() || tries >= TRIES {
-            return Ok(report);
         }
-        match manifest::load(&*io.disk, dir)? {
-            Some(newer) if newer.differs_from(&loaded) => {}
-            _ => return Ok(report),
-        }
-    }
+    };
+    let mut report = CheckReport { files: 1, bytes: loaded.bytes, ..CheckReport::default() };
+    check_manifest(&loaded, &manifest_path, &mut report);
+    check_runs(io, dir, &loaded, &mut report)?;
+    let loaded = check_log(io, dir, loaded, &mut report)?;
+    check_names(io, dir, &loaded, &mut report)?;
+    Ok(report)
 }
 
 fn is_begun(io: &Io, dir: &Path) -> bool {
@@ -152,22 +149,78 @@ fn no_manifest(io: &Io, dir: &Path) -> Result<CheckReport> {
     Err(Error::new(kind, message).at(dir))
 }
 
-fn check_loaded(io: &Io, dir: &Path, loaded: &LoadedManifest) -> Result<CheckReport> {
-    let manifest_path = dir.join(MANIFEST_NAME);
-    let mut report = CheckReport { files: 1, bytes: loaded.bytes, ..CheckReport::default() };
+fn check_manifest(loaded: &LoadedManifest, path: &Path, report: &mut CheckReport) {
     if let Some(damage) = &loaded.damage {
-        let mut finding = Finding::damage(damage, &manifest_path);
+        let mut finding = Finding::damage(damage, path);
         finding.message += "; its copy stands in for it, and the next open for writing mends it";
         report.findings.push(finding);
     }
     if let Some(offset) = loaded.torn_at {
         let message = "an edit that was never finished; the next open for writing cuts it";
-        report.findings.push(Finding::remark(manifest_path.clone(), Some(offset), message));
+        report.findings.push(Finding::remark(path.to_owned(), Some(offset), message));
     }
+}
+
+/// Reads all runs. One that is not there, or not any more what it was, because a writer let go of it
+/// meanwhile is no damage: no later manifest names it.
+fn check_runs(
+    io: &Io,
+    dir: &Path,
+    loaded: &LoadedManifest,
+    report: &mut CheckReport,
+) -> Result<()> {
     for entry in loaded.state.streams.values() {
-        check_stream(io, dir, loaded, entry, &mut report)?;
+        check_stream(io, dir, loaded, entry, report)?;
     }
-    check_wal(io, dir, loaded, &mut report)?;
+    if report.is_sound() {
+        return Ok(());
+    }
+    let Some(newer) = manifest::load(&*io.disk, dir)? else { return Ok(()) };
+    let runs_dir = dir.join(RUNS_DIR);
+    let all_runs = newer.state.all_runs();
+    let path_of = |meta: &RunMeta| runs_dir.join(run::file_name(meta.id, meta.format));
+    let named: HashSet<PathBuf> = all_runs.into_values().map(path_of).collect();
+    let is_gone = |path: &PathBuf| path.starts_with(&runs_dir) && !named.contains(path);
+    report.findings.retain(|finding| !finding.is_damage || !is_gone(&finding.path));
+    Ok(())
+}
+
+/// Reads the log. Where something is wrong and a writer has gone on meanwhile, the log is read again
+/// with its newer manifest, which is given.
+fn check_log(
+    io: &Io,
+    dir: &Path,
+    mut loaded: LoadedManifest,
+    report: &mut CheckReport,
+) -> Result<LoadedManifest> {
+    let mut tries = Tries::begin(&*io.clock);
+    loop {
+        let mut log = CheckReport::default();
+        check_wal(io, dir, &loaded, &mut log)?;
+        let newer = match log.is_sound() {
+            true => None,
+            false => manifest::load(&*io.disk, dir)?.filter(|newer| newer.differs_from(&loaded)),
+        };
+        let Some(newer) = newer else {
+            report.bytes += log.bytes;
+            report.wal_commits += log.wal_commits;
+            report.findings.append(&mut log.findings);
+            return Ok(loaded);
+        };
+        if !tries.goes_on() {
+            return Err(too_fast(dir));
+        }
+        loaded = newer;
+    }
+}
+
+/// Looks for files that the store has no use for.
+fn check_names(
+    io: &Io,
+    dir: &Path,
+    loaded: &LoadedManifest,
+    report: &mut CheckReport,
+) -> Result<()> {
     let files = list_files(&*io.disk, dir, &loaded.state)?;
     for path in files.orphans {
         let message = "a run that no version names; the next open for writing sets it aside";
@@ -184,7 +237,7 @@ fn check_loaded(io: &Io, dir: &Path, loaded: &LoadedManifest) -> Result<CheckRep
             "not a file of the store's; it is left alone",
         ));
     }
-    Ok(report)
+    Ok(())
 }
 
 fn check_stream(
@@ -205,7 +258,7 @@ fn check_stream(
     };
     let runs_dir = dir.join(RUNS_DIR);
     let cache = Arc::new(BlockCache::new(CACHE_BYTES));
-    let of_stream = |meta: &&timestrata_format::RunMeta| meta.stream == stream.id();
+    let of_stream = |meta: &&RunMeta| meta.stream == stream.id();
     for meta in loaded.state.all_runs().into_values().filter(of_stream) {
         let path = runs_dir.join(run::file_name(meta.id, meta.format));
         let (store_id, cache) = (loaded.store_id, Arc::clone(&cache));

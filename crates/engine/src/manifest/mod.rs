@@ -6,7 +6,9 @@
 mod load;
 mod log;
 mod state;
+mod tries;
 
 pub(crate) use load::{LoadedManifest, ManifestStamp, load, load_again, salvage};
 pub(crate) use log::{COPY_NAME, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
 pub(crate) use state::{ManifestState, StreamEntry};
+pub(crate) use tries::{Tries, too_fast};

@@ -5,30 +5,25 @@ use std::path::Path;
 use timestrata_format::SeqNo;
 
 use super::load::{KnownRuns, LoadedStore, LogFrom, catch_up, load_core};
-use crate::manifest::{self, LoadedManifest, ManifestStamp};
+use crate::manifest::{self, LoadedManifest, ManifestStamp, Tries, too_fast};
 use crate::state::{Engine, Follower, FollowerProgress, RecoveryReport, RunFolder};
 use crate::wal::ReadMode;
 use crate::{Error, ErrorKind, Result};
 
-/// Tries before giving up on a writer that changes files faster than we read them.
-const TRIES: usize = 16;
-
 /// Catches up; gives the last commit seen.
 pub(crate) fn refresh(engine: &Engine, follower: &Follower) -> Result<SeqNo> {
     let mut progress = follower.progress.lock();
-    let mut last_error = None;
-    for _ in 0..TRIES {
+    let mut tries = Tries::begin(&*engine.io.clock);
+    loop {
         match try_refresh(engine, &follower.wal_dir, &mut progress) {
             Ok(seq) => return Ok(seq),
             // The writer may have replaced files between our reading of the manifest and
             // of what it names; then the manifest has changed too.
-            Err(error) if has_moved(engine, progress.manifest)? => last_error = Some(error),
-            Err(error) => return Err(error),
+            Err(error) if !has_moved(engine, progress.manifest)? => return Err(error),
+            Err(_) if tries.goes_on() => {}
+            Err(_) => return Err(too_fast(&engine.dir)),
         }
     }
-    Err(last_error.unwrap_or_else(|| {
-        Error::new(ErrorKind::Io, "the writer changes the store faster than it can be read")
-    }))
 }
 
 fn try_refresh(engine: &Engine, wal_dir: &Path, progress: &mut FollowerProgress) -> Result<SeqNo> {

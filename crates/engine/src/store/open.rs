@@ -15,6 +15,7 @@ use crate::directory::{
 use crate::maintenance;
 use crate::manifest::{
     self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
+    Tries,
 };
 use crate::query::Queries;
 use crate::recovery::{self, KnownRuns, LoadedStore, Recovered};
@@ -25,9 +26,6 @@ use crate::state::{
 };
 use crate::wal::{OldSegments, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
-
-/// Times a reader tries anew while a live writer replaces files.
-const READ_TRIES: usize = 16;
 
 /// Where and how a store is opened.
 pub(crate) struct Opening {
@@ -62,12 +60,11 @@ impl Opening {
     }
 
     fn open_reading(self, start_ns: u64) -> Result<Engine> {
-        let mut tries = 0;
         let known = KnownRuns::new();
+        let mut tries = Tries::begin(&*self.io.clock);
         let (loaded, folder, LoadedStore { core, mut report, tail, damage, .. }) = loop {
-            tries += 1;
             let Some(loaded) = self.load_existing()? else {
-                if tries < READ_TRIES {
+                if tries.goes_on() {
                     continue;
                 }
                 let message = "the manifest comes and goes";
@@ -77,16 +74,18 @@ impl Opening {
             let stamp = loaded.stamp();
             match recovery::load_beside(&folder, &self.dir, &self.wal_dir(), loaded, &known) {
                 Ok((loaded, store)) if store.damage.is_empty() => break (loaded, folder, store),
-                // A live writer may have replaced files since we read what it names.
                 outcome => {
                     let stamp = outcome.as_ref().map_or(stamp, |(loaded, _)| loaded.stamp());
                     let newer = manifest::load(&*self.io.disk, &self.dir)?;
-                    let has_moved = newer.is_some_and(|newer| newer.stamp() != stamp);
-                    if has_moved && tries < READ_TRIES {
-                        continue;
+                    if newer.is_some_and(|newer| newer.stamp() != stamp) {
+                        // A live writer may have replaced files since we read what it names.
+                        match tries.goes_on() {
+                            true => continue,
+                            false => return Err(manifest::too_fast(&self.dir)),
+                        }
                     }
                     let (loaded, store) = outcome.map_err(not_moved)?;
-                    self.accept_damage(&loaded, &store, has_moved)?;
+                    self.accept_damage(&loaded)?;
                     break (loaded, folder, store);
                 }
             }
@@ -103,17 +102,9 @@ impl Opening {
     }
 
     /// For reading a store with damaged or missing runs: nothing else may be wrong with it.
-    fn accept_damage(
-        &self,
-        loaded: &LoadedManifest,
-        store: &LoadedStore,
-        has_moved: bool,
-    ) -> Result<()> {
-        match store.damage.first() {
-            Some(error) if has_moved => Err(error.duplicate()),
-            _ => directory::list_files(&*self.io.disk, &self.dir, &loaded.state)?
-                .expect_current(&self.dir, &loaded.state),
-        }
+    fn accept_damage(&self, loaded: &LoadedManifest) -> Result<()> {
+        directory::list_files(&*self.io.disk, &self.dir, &loaded.state)?
+            .expect_current(&self.dir, &loaded.state)
     }
 
     fn open_writing(mut self, start_ns: u64) -> Result<Engine> {

@@ -12,7 +12,7 @@ use std::thread;
 
 use crate::stepped_disk::stepped;
 use crate::support::*;
-use timestrata_engine::{Access, Changes, Durability, Store, StreamId};
+use timestrata_engine::{Access, Changes, Durability, Io, Store, StreamId, check};
 
 /// Rows of a commit that goes straight to runs.
 const LARGE_ROWS: i64 = 80;
@@ -103,6 +103,39 @@ fn a_reader_misses_no_commit_that_goes_straight_to_runs_and_shows_a_later_one() 
             assert!(calls >= 3, "a reader reads a manifest and a log: {calls} calls");
         }
     }
+}
+
+/// The surroundings of somebody before each of whose first `busy` calls of the disk a writer comes, replaces
+/// all files of the store, and goes.
+fn beside_coming_and_going(machine: &Machine, events: StreamId, busy: u64) -> Io {
+    let (io, dir) = (machine.io.clone(), machine.dir.clone());
+    let before = move |number: u64| {
+        if number < busy {
+            let store = Store::open_with(io.clone(), &dir, Access::Write, tiny()).unwrap();
+            append(&store, events, &[pair(number as i64, "row")]);
+            store.flush().unwrap();
+            store.compact(None).unwrap();
+            store.close().unwrap();
+        }
+        Ok(())
+    };
+    stepped(machine, Box::new(before))
+}
+
+#[test]
+fn a_writer_that_replaces_files_before_each_look_is_outlasted() {
+    let busy = 300;
+    let machine = Machine::new();
+    let store = machine.open(tiny());
+    let events = store.create_stream(keep("events")).unwrap();
+    append(&store, events, &[pair(-1, "first")]);
+    store.close().unwrap();
+    let io = beside_coming_and_going(&machine, events, busy);
+    let reader = Store::open_with(io, &machine.dir, Access::Read, tiny()).unwrap();
+    assert_eq!(read(&reader, "events").len() as u64, busy + 1, "it opened in fewer looks");
+    let io = beside_coming_and_going(&machine, events, busy);
+    let report = check(&io, &machine.dir).unwrap();
+    assert!(report.is_sound(), "{:?}", report.findings);
 }
 
 #[test]
