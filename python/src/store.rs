@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyString, PyTuple};
-use timestrata_engine::{BackupOptions, CacheStats, Error, ErrorKind, ScrubStats, StreamStats};
+use timestrata_engine::{
+    BackupOptions, CacheStats, Error, ErrorKind, Moment, ScrubStats, SeqNo, StreamStats,
+};
 
+use crate::error::invalid;
 use crate::handle::{Handle, leave};
 use crate::lock::Lock;
 use crate::path::GivenPath;
@@ -198,6 +201,63 @@ impl Store {
     /// Remove a pin; files that only it kept are removed.
     fn unpin(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         self.handle.detached(py, |store| store.unpin(name))
+    }
+
+    /// Give the store as it was: a store for reading, which never changes.
+    ///
+    /// It stays readable whatever becomes of this one. How far back commits can be read the setting `history_min` says; what a
+    /// pin keeps can be read as long as the pin is there, with the columns that its tables have now.
+    ///
+    /// Parameters
+    /// ----------
+    /// seq : int, optional
+    ///     Behind this commit.
+    /// pin : str, optional
+    ///     As the pin of this name has it.
+    ///
+    /// Raises
+    /// ------
+    /// HistoryLostError
+    ///     Not all of what was there behind that commit is kept any more.
+    /// InvalidArgumentError
+    ///     The commit was not made yet; neither a commit nor a pin is given, or both are.
+    /// NotFoundError
+    ///     There is no such pin.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> door = store.timelog("door")
+    /// >>> door.append(1, "opened")
+    /// >>> commit = store.pin("monday")
+    /// >>> door.append(2, "closed")
+    /// >>> with store.at(pin="monday") as then:
+    /// ...     list(then.timelog("door"))
+    /// [(1, 'opened')]
+    /// >>> store.at(commit + 1).timelog("door")[2]
+    /// ['closed']
+    #[pyo3(signature = (seq=None, /, *, pin=None))]
+    fn at(&self, py: Python<'_>, seq: Option<u64>, pin: Option<&str>) -> PyResult<Self> {
+        let moment = match (seq, pin) {
+            (Some(seq), None) => Moment::Commit(SeqNo(seq)),
+            (None, Some(pin)) => Moment::Pin(pin.to_owned()),
+            _ => return Err(invalid("at() takes a commit's number, or pin=..., and not both")),
+        };
+        let then = self.handle.detached(py, |store| store.at(&moment))?;
+        Ok(Self::new(Handle::new(then, "r", self.handle.durability)))
+    }
+
+    /// Give the oldest commit that `at` can read.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.oldest_commit() == store.stats()["last_seq"]
+    /// True
+    fn oldest_commit(&self, py: Python<'_>) -> PyResult<u64> {
+        self.handle.detached(py, |store| store.oldest_commit()).map(|seq| seq.0)
     }
 
     /// List all pins.

@@ -372,6 +372,7 @@ LIKELY: dict[str, Callable[[World, random.Random], list[Any]]] = {
     "entries": lambda world, rng: [["one", {"message": "two", "level": "warn"}]],
     "message": lambda world, rng: [f"said {rng.randrange(100)}"],
     "pin": lambda world, rng: ["pin", "none"],
+    "seq": lambda world, rng: [0, 1, 20, 10**6],
     "data": lambda world, rng: [timestrata.cbor_encode({"a": [1, 2]}), b"\xff"],
     # What waits, waits a little.
     "timeout": lambda world, rng: [0.0, 0.01], "seconds": lambda world, rng: [0.0, 0.01],

@@ -28,6 +28,7 @@ __all__ = [
     "ConflictError",
     "CorruptionError",
     "ForkedError",
+    "HistoryLostError",
     "InvalidArgumentError",
     "InvalidDataError",
     "IoError",
@@ -104,6 +105,10 @@ class NotFoundError(TimestrataError, KeyError):
 
 class OutOfRangeError(TimestrataError, LookupError):
     """An offset that is not there: not yet, or not any more."""
+
+
+class HistoryLostError(TimestrataError, LookupError):
+    """What the store was then is not kept any more; the message has the oldest commit that can be read."""
 
 
 class ConflictError(TimestrataError):

@@ -37,6 +37,9 @@ pub enum ErrorKind {
     NotFound,
     /// An offset that is not there: not yet, or not any more. Ask for the offsets there are.
     OutOfRange,
+    /// What the store was then is not kept any more. Ask for a later moment, or have the store keep more
+    /// (`history_min`, `history_bytes_max`, pins).
+    HistoryLost,
     /// What the call counted on has changed meanwhile. Look again, and repeat it if it still holds.
     Conflict,
     /// The name is taken, with another definition. Choose another, or drop it first.
@@ -82,6 +85,9 @@ impl ErrorKind {
             Self::TooLarge => "split it, or raise the limit",
             Self::NotFound => "create it first, or check the name",
             Self::OutOfRange => "ask for the offsets that there are",
+            Self::HistoryLost => {
+                "ask for a later moment; 'history_min', 'history_bytes_max' and pins say what is kept"
+            }
             Self::Conflict => "look again, and repeat the call if it still holds",
             Self::AlreadyExists => "choose another name, or drop the existing one first",
             Self::NotAStore => "choose an empty directory or an existing store",

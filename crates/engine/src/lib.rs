@@ -68,7 +68,7 @@ pub use settings::{
 pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};
 pub use store::{
-    Access, BulkCommit, CommitPart, GroupAppender, LockRank, RowAppender, RowChange, Store,
+    Access, BulkCommit, CommitPart, GroupAppender, LockRank, Moment, RowAppender, RowChange, Store,
     StoreStats, StreamStats,
 };
 pub use stream::{

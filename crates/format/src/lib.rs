@@ -8,6 +8,7 @@ pub mod checksum;
 mod error;
 pub mod frame;
 mod header;
+mod history;
 mod ids;
 pub mod input;
 mod key;
@@ -22,6 +23,7 @@ mod word_filters;
 
 pub use error::DecodeError;
 pub use header::HeaderError;
+pub use history::{HISTORY_HEADER_BYTES, HistoryHeader, HistoryStep};
 pub use ids::{RunId, SeqNo, StoreId, StreamId, WalId};
 pub use key::{KeyRange, LeadKey};
 pub use run::{

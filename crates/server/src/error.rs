@@ -63,6 +63,7 @@ fn status_of(kind: ErrorKind) -> StatusCode {
         ErrorKind::AlreadyExists | ErrorKind::Cancelled => StatusCode::CONFLICT,
         ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         ErrorKind::ReadOnly => StatusCode::FORBIDDEN,
+        ErrorKind::HistoryLost => StatusCode::GONE,
         ErrorKind::Busy | ErrorKind::Poisoned | ErrorKind::Closed | ErrorKind::OutOfMemory => {
             StatusCode::SERVICE_UNAVAILABLE
         }

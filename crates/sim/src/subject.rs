@@ -6,6 +6,7 @@
 use std::fmt;
 use std::hash::Hash;
 use std::path::Path;
+use std::time::Duration;
 
 use timestrata_engine::{
     Access, Durability, Error, ErrorKind, Maintenance, Result, SeqNo, Settings, Snapshot, Store,
@@ -217,9 +218,16 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// The same for models whose commits are to several streams: else all of them would go straight to runs.
+/// The same for models whose commits are to several streams: else all of them would go straight to runs. And with a history, some
+/// of which is let go of again.
 pub(crate) fn settings_of_several_streams() -> Settings {
-    Settings { wal_segment_bytes: 16 << 10, wal_bytes_max: 48 << 10, ..settings() }
+    Settings {
+        wal_segment_bytes: 16 << 10,
+        wal_bytes_max: 48 << 10,
+        history_min: Duration::from_secs(3600),
+        history_bytes_max: 64 << 10,
+        ..settings()
+    }
 }
 
 /// Opens the store on a disk.

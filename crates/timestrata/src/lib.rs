@@ -85,7 +85,7 @@ pub use timestrata_engine::{
     Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, Changes,
     CheckReport, Clock, ColumnSize, CommitPart, Durability, Error, ErrorKind, FORMAT_VERSION,
     FileLeftOut, Finding, Io, KeyRange, LeadKey, LeadKind, LockRank, Maintenance, Merge,
-    MissingRange, PinInfo, QuarantinedFile, RecoveryReport, RepairOptions, RepairReport,
+    MissingRange, Moment, PinInfo, QuarantinedFile, RecoveryReport, RepairOptions, RepairReport,
     RepairedStream, Result, Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat,
     Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store,
     StoreId, StoreStats, Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text,

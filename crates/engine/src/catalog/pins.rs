@@ -92,14 +92,15 @@ impl Engine {
         if !manifest.state().pins.contains_key(name) {
             return Err(no_pin(name));
         }
+        let runs = self.core.lock().pins.get(name).map(|pin| pin.runs.clone());
+        let in_streams = manifest.state().runs_of_streams();
         let mut edit = Edit::begin(self, &mut manifest);
         edit.change(ManifestOp::RemovePin(name.to_owned()));
+        let mut only_pinned = runs.unwrap_or_default();
+        only_pinned.retain(|run| !in_streams.contains(&run.meta.id));
+        only_pinned.iter().for_each(|run| edit.retires(run));
         edit.commit()?.recycle();
-        let live = manifest.state().all_runs();
-        let Some(state) = self.core.lock().pins.remove(name) else { return Ok(()) };
-        for run in state.runs.iter().filter(|run| !live.contains_key(&run.meta.id)) {
-            run.mark_obsolete();
-        }
+        self.core.lock().pins.remove(name);
         Ok(())
     }
 }

@@ -76,15 +76,12 @@ impl Engine {
         }
         check_unpinned(manifest.state(), dropped.iter().map(|(_, stream, _)| stream))?;
         let mut edit = Edit::begin(self, &mut manifest);
-        for (_, stream, _) in &dropped {
+        for (_, stream, version) in &dropped {
             edit.change(ManifestOp::DropStream(stream.id()));
+            version.runs.iter().for_each(|run| edit.retires(run));
         }
         edit.waits_for(last_seq);
         edit.commit()?.recycle();
-        dropped
-            .iter()
-            .flat_map(|(_, _, version)| &version.runs)
-            .for_each(|run| run.mark_obsolete());
         let mut core = self.core.lock();
         dropped.iter().for_each(|(slot, _, _)| core.remove_stream(*slot));
         drop(core);

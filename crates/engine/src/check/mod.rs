@@ -8,7 +8,9 @@ use timestrata_format::RunMeta;
 use timestrata_io::Io;
 
 use crate::directory::{RUNS_DIR, WAL_DIR, list_files, list_quarantine};
-use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, StreamEntry, Tries, too_fast};
+use crate::manifest::{
+    self, LoadedManifest, MANIFEST_NAME, StreamEntry, Tries, runs_named, too_fast,
+};
 use crate::run::{self, BlockCache, RunReader};
 use crate::stream::from_definition;
 use crate::wal::{ReadMode, WalReader};
@@ -221,7 +223,8 @@ fn check_names(
     loaded: &LoadedManifest,
     report: &mut CheckReport,
 ) -> Result<()> {
-    let files = list_files(&*io.disk, dir, &loaded.state)?;
+    let of_history = runs_named(&io.disk, dir, loaded);
+    let files = list_files(&*io.disk, dir, &loaded.state, &of_history)?;
     for path in files.orphans {
         let message = "a run that no version names; the next open for writing sets it aside";
         report.findings.push(Finding::remark(path, None, message));

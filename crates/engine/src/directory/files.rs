@@ -1,13 +1,13 @@
 //! What lies in a store's directory, held against what the manifest knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use timestrata_format::{RunFormat, RunId};
 use timestrata_io::Disk;
 
 use super::{LOCK_NAME, QUARANTINE_DIR, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR};
-use crate::manifest::{MANIFEST_NAMES, ManifestState};
+use crate::manifest::{HISTORY_NAMES, MANIFEST_NAMES, ManifestState};
 use crate::planted::{Plant, is_planted};
 use crate::run;
 use crate::wal;
@@ -24,11 +24,12 @@ pub(crate) struct DirectoryFiles {
     runs: BTreeMap<(RunId, u8), u64>,
 }
 
-/// Lists the directory. Nothing is changed.
+/// Lists the directory. Nothing is changed. `history`: runs that only the history needs.
 pub(crate) fn list_files(
     disk: &dyn Disk,
     dir: &Path,
     state: &ManifestState,
+    history: &BTreeSet<RunId>,
 ) -> Result<DirectoryFiles> {
     let mut found = DirectoryFiles::default();
     let list = |dir: &Path| disk.list(dir).map_err(|e| Error::io("list the directory", dir, e));
@@ -38,6 +39,7 @@ pub(crate) fn list_files(
             false => {
                 matches!(entry.name.as_str(), LOCK_NAME | RESERVE_NAME | SCRUB_NAME)
                     || MANIFEST_NAMES.contains(&entry.name.as_str())
+                    || HISTORY_NAMES.contains(&entry.name.as_str())
             }
         };
         if !known {
@@ -53,7 +55,9 @@ pub(crate) fn list_files(
             Some((id, format)) => {
                 found.runs.insert(key(id, format), entry.len);
                 let is_planted = is_planted(Plant::NamedRunSetAside);
-                if is_planted || known_runs.get(&id).is_none_or(|meta| meta.format != format) {
+                let is_unnamed = known_runs.get(&id).is_none_or(|meta| meta.format != format)
+                    && !history.contains(&id);
+                if is_planted || is_unnamed {
                     found.orphans.push(path);
                 }
             }

@@ -178,7 +178,7 @@ impl Engine {
     /// An error where what is left on the disk had better be for those who can't wait.
     fn wait_for_room(&self, target: &CompactionTarget, plan: &Rewrite) -> Result<()> {
         let bytes = target.bytes_of(&plan.inputs);
-        if self.reserve.leaves_room_for(bytes) {
+        if self.makes_room_for(bytes) {
             return Ok(());
         }
         let message = format!(
@@ -266,6 +266,7 @@ impl Engine {
         let mut edit = Edit::begin(self, manifest);
         for run in removed {
             edit.change(ManifestOp::RemoveRun { stream: id, run: *run });
+            old.run(*run).into_iter().for_each(|run| edit.retires(run));
         }
         for run in added {
             edit.change(ManifestOp::AddRun(run.clone()));
@@ -274,11 +275,6 @@ impl Engine {
         edit.settle_tombstones(id, &kept);
         let kept = Tombstones::of_pieces(kept);
         edit.commit()?.recycle();
-        for run in removed.iter().filter_map(|id| old.run(*id)) {
-            if !manifest.state().is_pinned(run.meta.id) {
-                run.mark_obsolete();
-            }
-        }
         let replaced = {
             let mut core = self.core.lock();
             let state = &mut core.streams[slot];

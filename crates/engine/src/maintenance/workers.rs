@@ -104,9 +104,7 @@ impl Engine {
         let Some(wal) = &self.wal else { return Ok(()) };
         self.reserve.restore();
         // Where there is little room the log takes it when it must.
-        if self.is_early(Work::LogFile)
-            || !self.reserve.leaves_room_for(self.settings.wal_segment_bytes)
-        {
+        if self.is_early(Work::LogFile) || !self.makes_room_for(self.settings.wal_segment_bytes) {
             return Ok(());
         }
         let prepared = wal.prepare_spare().map_err(|error| self.fail_unless_refused(error));
@@ -117,6 +115,7 @@ impl Engine {
     /// All compaction and retention that is due.
     pub(crate) fn compact_due(&self) -> Result<()> {
         let outcome = until_done(|| self.maintain_runs());
+        self.fold_history_due();
         self.scrub_due();
         self.give_back_memory();
         outcome

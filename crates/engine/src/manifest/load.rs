@@ -33,11 +33,18 @@ pub(crate) struct LoadedManifest {
     pub(crate) damage: Option<Error>,
 }
 
-/// Which state of a store's manifest was read.
+/// Which state of a store's manifest was read: where its file ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ManifestStamp {
-    generation: u64,
-    bytes: u64,
+    pub(crate) generation: u64,
+    pub(crate) bytes: u64,
+}
+
+impl ManifestStamp {
+    /// Whether an edit leads from the other state to this one.
+    pub(super) fn is_behind(self, other: Self) -> bool {
+        (self.generation, self.bytes) > (other.generation, other.bytes)
+    }
 }
 
 impl LoadedManifest {

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use timestrata_format::frame::append_frame;
 use timestrata_format::manifest::{ManifestHeader, ManifestOp, VersionEdit, encode_edit};
-use timestrata_format::{FORMAT_VERSION, StoreId, WalId};
+use timestrata_format::{FORMAT_VERSION, RunId, StoreId, WalId};
 use timestrata_io::{Disk, DiskFile, Io, OpenMode};
 
-use super::{LoadedManifest, ManifestState};
+use super::history::{EditTime, Folded, History, HistoryLimits, retired_by};
+use super::{LoadedManifest, ManifestStamp, ManifestState};
 use crate::error::NotDurable;
 use crate::{Error, ErrorKind, Result};
 
@@ -44,6 +45,8 @@ pub(crate) struct ManifestLog {
     copy: Option<Arc<dyn DiskFile>>,
     header: ManifestHeader,
     state: ManifestState,
+    /// `None` where none is kept.
+    history: Option<History>,
     log_bytes: u64,
     /// With the room behind the last edit.
     file_bytes: u64,
@@ -69,7 +72,19 @@ impl ManifestLog {
         let WrittenManifest { file, copy, bytes, file_bytes } = written;
         let dir = dir.to_owned();
         let (log_bytes, rewritten_bytes) = (bytes, bytes);
-        Ok(Self { disk, dir, file, copy, header, state, log_bytes, file_bytes, rewritten_bytes })
+        let history = None;
+        Ok(Self {
+            disk,
+            dir,
+            file,
+            copy,
+            header,
+            state,
+            history,
+            log_bytes,
+            file_bytes,
+            rewritten_bytes,
+        })
     }
 
     /// Goes on with a manifest that was read, in a new file. What was read may only be in
@@ -90,20 +105,57 @@ impl ManifestLog {
         &self.state
     }
 
+    /// Which state this is.
+    fn stamp(&self) -> ManifestStamp {
+        ManifestStamp { generation: self.header.generation, bytes: self.log_bytes }
+    }
+
+    /// Keeps what the manifest said, from the end of this history on.
+    pub(crate) fn keep_history(&mut self, mut history: History) {
+        history.go_on_at(self.stamp());
+        self.history = Some(history);
+    }
+
+    /// What the manifest said, where that is kept.
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.history.as_ref()
+    }
+
+    /// Whether something needs a run that is in no stream: a pin, or the history.
+    pub(crate) fn keeps(&self, run: RunId) -> bool {
+        self.state.is_pinned(run) || self.history.as_ref().is_some_and(|history| history.needs(run))
+    }
+
+    /// Lets go of history beyond these limits. Without one there is nothing to let go of but the log.
+    pub(crate) fn fold_history(&mut self, limits: HistoryLimits, segment_bytes: u64) -> Folded {
+        let (state, floor) = (&self.state, self.state.wal_floor);
+        match &mut self.history {
+            None => Folded { runs: Vec::new(), floor },
+            Some(history) => {
+                history.fold_to(limits, floor, segment_bytes, &|run| state.is_pinned(run))
+            }
+        }
+    }
+
     /// Notes durably that the log has begun: from now on the store isn't closed in good order,
     /// and the segment that the log begins with is expected to be there.
-    pub(crate) fn note_open(&mut self) -> Result<()> {
+    pub(crate) fn note_open(&mut self, time: EditTime) -> Result<()> {
         let floor = ManifestOp::WalFloor(self.state.wal_floor);
-        self.commit(&VersionEdit { ops: vec![floor] }).map_err(NotDurable::into_error)
+        self.commit(&VersionEdit { ops: vec![floor] }, time).map_err(NotDurable::into_error)
     }
 
     /// Makes an edit durable. If what is on disk is in doubt after an error, the caller must poison the
     /// store.
-    pub(crate) fn commit(&mut self, edit: &VersionEdit) -> std::result::Result<(), NotDurable> {
+    pub(crate) fn commit(
+        &mut self,
+        edit: &VersionEdit,
+        time: EditTime,
+    ) -> std::result::Result<(), NotDurable> {
         let path = self.dir.join(MANIFEST_NAME);
         // In place, and taken back if it isn't made: a copy of all streams an edit would cost the square
         // of their number to make them.
         let before = self.state.before(edit);
+        let retired = self.history.as_ref().map(|_| retired_by(&self.state, edit));
         let applied = self.state.apply(edit).map_err(|problem| {
             NotDurable::InDoubt(Error::corruption(
                 &path,
@@ -112,8 +164,15 @@ impl ManifestLog {
             ))
         });
         let made = applied.and_then(|()| self.write(edit, &path));
-        if made.is_err() {
-            self.state.take_back(before);
+        match (&made, retired) {
+            (Err(_), _) => self.state.take_back(before),
+            (Ok(()), Some(retired)) => {
+                let stamp = self.stamp();
+                if let Some(history) = &mut self.history {
+                    history.note(edit, retired, time, stamp);
+                }
+            }
+            (Ok(()), None) => {}
         }
         made
     }

@@ -1,13 +1,18 @@
 //! The manifest: which streams, runs, tombstones and pins make the store.
 //!
 //! [`ManifestState`] is what the edits add up to; [`ManifestLog`] is the file. An edit is
-//! durable before anything it describes is shown to readers or its WAL is let go.
+//! durable before anything it describes is shown to readers or its WAL is let go. [`History`] has what they added up to a
+//! while ago.
 
+mod history;
 mod load;
 mod log;
 mod state;
 mod tries;
 
+pub(crate) use history::{
+    EditTime, Folded, HISTORY_NAMES, History, HistoryLimits, check_not_stale, runs_named,
+};
 pub(crate) use load::{LoadedManifest, ManifestStamp, load, load_again, salvage};
 pub(crate) use log::{COPY_NAME, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
 pub(crate) use state::{ManifestState, StreamEntry};

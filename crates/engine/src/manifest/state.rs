@@ -301,6 +301,11 @@ impl ManifestState {
         live.chain(pinned).map(|meta| (meta.id, meta)).collect()
     }
 
+    /// Every run that a stream has.
+    pub(crate) fn runs_of_streams(&self) -> BTreeSet<RunId> {
+        self.streams.values().flat_map(|entry| entry.runs.keys()).copied().collect()
+    }
+
     /// Whether a pin keeps this run.
     pub(crate) fn is_pinned(&self, run: RunId) -> bool {
         self.pins

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use super::replay::Replay;
 use crate::directory::list_files;
-use crate::manifest::{LoadedManifest, MANIFEST_NAME, ManifestState};
+use crate::manifest::{self, History, LoadedManifest, MANIFEST_NAME, ManifestState};
 use crate::scan::Source;
 use crate::state::{
     PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version,
 };
 use crate::stream::open_definition;
-use crate::wal::{ReadMode, WalPosition, WalReader, WalRecord, WalStart, WalTail, each_record};
+use crate::wal::{
+    self, ReadMode, WalPosition, WalReader, WalRecord, WalStart, WalTail, each_record,
+};
 use crate::{Error, ErrorKind, Result};
 use timestrata_format::{RunId, SeqNo, WalId};
 
@@ -41,22 +43,32 @@ pub(crate) struct Recovered {
     pub(crate) next_run: RunId,
     /// Where the WAL goes on.
     pub(crate) wal_start: WalStart,
+    /// How the store was earlier, as far as files tell.
+    pub(crate) history: Option<History>,
 }
 
-/// Loads for a writer: as [`load_core`], and looks at what else is there. Changes no file.
+/// Loads for a writer: as [`load_core`], and looks at what else is there. Changes no file. `keeps_history`: whether a
+/// history of before is to go on.
 pub(crate) fn recover(
     folder: &RunFolder,
     dir: &Path,
     wal_dir: &Path,
     loaded: &LoadedManifest,
+    keeps_history: bool,
 ) -> Result<Recovered> {
     let disk = &*folder.io.disk;
-    let files = list_files(disk, dir, &loaded.state)?;
+    manifest::check_not_stale(disk, dir, loaded)?;
+    let history = keeps_history.then(|| readable_history(folder, dir, wal_dir, loaded)).flatten();
+    let of_history = history.iter().flat_map(History::retired).map(|meta| meta.id).collect();
+    let files = list_files(disk, dir, &loaded.state, &of_history)?;
     let damaged_runs = files.damaged_runs(disk, dir, &loaded.state)?;
     let mode = ReadMode::Recovery;
     let known = KnownRuns::new();
-    let LoadedStore { core, mut report, mut tail, .. } =
+    let LoadedStore { mut core, mut report, mut tail, .. } =
         load_core(folder, dir, wal_dir, mode, loaded, &known, None)?;
+    // No number of a commit that was made is given again.
+    core.last_seq = core.last_seq.max(history.as_ref().map_or(SeqNo(0), History::last_told));
+    report.last_seq = core.last_seq;
     if report.torn_tail.is_none() {
         report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
     }
@@ -68,7 +80,31 @@ pub(crate) fn recover(
     report.strays = files.strays;
     report.damaged_runs = damaged_runs;
     report.manifest_mended = loaded.damage.as_ref().map(ToString::to_string);
-    Ok(Recovered { core, report, orphans: files.orphans, next_run, wal_start: tail.start })
+    let history = history.map(|mut history| {
+        history.ends_with(core.last_seq);
+        history
+    });
+    let (orphans, wal_start) = (files.orphans, tail.start);
+    Ok(Recovered { core, report, orphans, next_run, wal_start, history })
+}
+
+/// The history of a store, as far back as the files are there that it names.
+fn readable_history(
+    folder: &RunFolder,
+    dir: &Path,
+    wal_dir: &Path,
+    loaded: &LoadedManifest,
+) -> Option<History> {
+    let disk = &folder.io.disk;
+    let is_there = |path: &Path| disk.exists(path).unwrap_or(false);
+    let mut history = History::load(disk, dir, loaded)?;
+    // What it lets go of by that is an orphan.
+    let _ = history.keep_readable(
+        |meta| is_there(&folder.path(meta.id, meta.format)),
+        |segment| is_there(&wal::segment_path(wal_dir, segment)),
+        loaded.state.wal_floor,
+    );
+    Some(history)
 }
 
 /// Builds every stream from the manifest, and replays the WAL over it, to its end or through a
@@ -118,6 +154,8 @@ pub(crate) enum LogFrom {
         /// The last commit to be read; `None`: to the end.
         through: Option<SeqNo>,
     },
+    /// At a floor of earlier, through a commit of then.
+    Past { floor: WalId, through: SeqNo },
     /// Where an earlier reading ended.
     Position(WalPosition),
 }
@@ -136,6 +174,7 @@ pub(crate) fn catch_up(
 ) -> Result<WalTail> {
     let (floor, position, expected, through) = match from {
         LogFrom::Floor { floor, expected, through } => (floor, None, expected, through),
+        LogFrom::Past { floor, .. } => (floor, None, None, None),
         LogFrom::Position(position) => (position.segment, Some(position), None, None),
     };
     // A follower whose last attempt broke off has applied some records already.
@@ -146,6 +185,9 @@ pub(crate) fn catch_up(
     }
     if let Some(through) = through {
         reader.stop_behind(through);
+    }
+    if let LogFrom::Past { through, .. } = from {
+        reader.read_past(through);
     }
     let mut replay = Replay::new(core);
     let mut take = |record: &WalRecord<'_>| {
@@ -199,7 +241,7 @@ pub(crate) fn build_core(
 
 /// Maps all runs: what is mapped may be removed by a writer, who doesn't wait for us. Gives what is wrong with
 /// those that are damaged or missing.
-fn map_runs(core: &StoreState) -> Result<Vec<Error>> {
+pub(super) fn map_runs(core: &StoreState) -> Result<Vec<Error>> {
     let mut damage = Vec::new();
     for run in core.live().flat_map(|(_, state)| &state.version.runs) {
         match run.blocks() {

@@ -1,4 +1,5 @@
-//! Opening: manifest, then the WAL from the first segment still needed.
+//! Opening: manifest, then the WAL from the first segment still needed. Also how a store was earlier, which is the same but
+//! for where it ends.
 //!
 //! What recovery may not do: lose an acknowledged commit, change a byte that it can't
 //! explain, or let go of a file before all that the manifest names is known to be there. A torn end is
@@ -26,8 +27,10 @@
 
 mod follow;
 mod load;
+mod moment;
 mod replay;
 
 pub(crate) use follow::{load_beside, refresh};
 pub(crate) use load::{KnownRuns, LoadedStore, Recovered, build_core, recover};
+pub(crate) use moment::{core_at, is_newest_beside, oldest_commit};
 pub(crate) use replay::Replay;

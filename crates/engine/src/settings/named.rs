@@ -75,7 +75,7 @@ const fn setting(name: &'static str, about: &'static str, place: Place) -> Setti
     Setting { name, about, place }
 }
 
-const ALL: [Setting; 17] = [
+const ALL: [Setting; 19] = [
     setting(
         "memtable_bytes_max",
         "Rows of one stream in memory before they are flushed",
@@ -150,6 +150,16 @@ const ALL: [Setting; 17] = [
         "quarantine_age_max",
         "And for so long",
         Place::Time(|settings| &mut settings.quarantine_age_max),
+    ),
+    setting(
+        "history_min",
+        "For so long it can be read how the store was, if that takes no more than history_bytes_max; 0s: not at all",
+        Place::Time(|settings| &mut settings.history_min),
+    ),
+    setting(
+        "history_bytes_max",
+        "What of the past is kept takes so much at most, the newest",
+        Place::Size(|settings| &mut settings.history_bytes_max),
     ),
     setting(
         "maintenance",

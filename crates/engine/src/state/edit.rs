@@ -9,18 +9,20 @@
 //! put together   runs added and removed, range deletes settled, flushed through, floor of the log
 //! commit         sync the log through `waits_for` -> look at the lock -> append to the manifest, sync
 //!                    (where the disk is full and the edit frees space: once more, with the reserve)
-//! afterwards     the caller shows it to readers -> the log below the floor is used again
+//! afterwards     the caller shows it to readers -> the log below the floor is history, and used again once that goes
 //! ```
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use timestrata_format::manifest::{ManifestOp, VersionEdit};
 use timestrata_format::{SeqNo, StreamId, Tombstone, WalId};
 
 use super::engine::Engine;
+use super::version::RunHandle;
 use crate::error::NotDurable;
 use crate::lock::still_ours;
-use crate::manifest::ManifestLog;
+use crate::manifest::{EditTime, Folded, History, ManifestLog};
 use crate::{ErrorKind, Result};
 
 /// An edit of the manifest that is being put together.
@@ -32,6 +34,8 @@ pub(crate) struct Edit<'engine, 'locked> {
     through: SeqNo,
     /// The log's segments below are let go by it.
     floor: Option<WalId>,
+    /// Runs that it takes from streams or pins.
+    retired: Vec<Arc<RunHandle>>,
 }
 
 /// Log that a durable edit has let go: used again once readers see what took its place.
@@ -39,13 +43,17 @@ pub(crate) struct Edit<'engine, 'locked> {
 pub(crate) struct ReleasedLog<'a> {
     engine: &'a Engine,
     floor: Option<WalId>,
+    folded: Option<Folded>,
 }
 
 impl ReleasedLog<'_> {
-    /// Lets the log use the segments again.
+    /// Lets the log use the segments again that the history does not need.
     pub(crate) fn recycle(self) {
         if let (Some(wal), Some(floor)) = (&self.engine.wal, self.floor) {
-            wal.recycle_below(floor);
+            wal.let_go_below(floor);
+        }
+        if let Some(folded) = self.folded {
+            self.engine.remove_folded(folded);
         }
     }
 }
@@ -54,7 +62,7 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
     /// An edit that changes nothing yet. `manifest` is that of `engine`, locked.
     pub(crate) fn begin(engine: &'engine Engine, manifest: &'locked mut ManifestLog) -> Self {
         let edit = VersionEdit::default();
-        Self { engine, manifest, edit, through: SeqNo::default(), floor: None }
+        Self { engine, manifest, edit, through: SeqNo::default(), floor: None, retired: Vec::new() }
     }
 
     /// Every commit up to this has to survive a power cut before the edit does.
@@ -65,6 +73,11 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
     /// One operation more.
     pub(crate) fn change(&mut self, op: ManifestOp) {
         self.edit.ops.push(op);
+    }
+
+    /// Takes a run from a stream or a pin, by an operation of its own: its file goes once nothing needs it.
+    pub(crate) fn retires(&mut self, run: &Arc<RunHandle>) {
+        self.retired.push(Arc::clone(run));
     }
 
     /// Leaves a stream these range deletes, which are all different, and no others: those that some run
@@ -103,23 +116,36 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
 
     /// Makes the edit durable. After an error it has not been made, unless the store is poisoned.
     pub(crate) fn commit(self) -> Result<ReleasedLog<'engine>> {
-        let Self { engine, manifest, edit, through, floor } = self;
+        let Self { engine, manifest, edit, through, floor, retired } = self;
         engine.sync_through(through)?;
         engine.check_lock()?;
-        let mut outcome = manifest.commit(&edit);
+        let time = engine.edit_time(manifest);
+        let mut outcome = manifest.commit(&edit, time);
         if let Err(NotDurable::NotMade(error)) = &outcome
             && error.kind() == ErrorKind::NoSpace
             && frees_space(&edit)
             && engine.reserve.release()
         {
-            outcome = manifest.commit(&edit);
+            outcome = manifest.commit(&edit, time);
         }
         outcome.map_err(|why| why.failing_in_doubt(|error| engine.fail(error)))?;
-        Ok(ReleasedLog { engine, floor })
+        engine.let_go(manifest, retired);
+        let folded = engine.fold_history(manifest);
+        Ok(ReleasedLog { engine, floor, folded })
     }
 }
 
 impl Engine {
+    /// Of an edit that is made now. Whoever makes it may hold the commit lock.
+    fn edit_time(&self, manifest: &ManifestLog) -> EditTime {
+        let in_log = self.wal.as_ref().map(|wal| wal.appended_seq());
+        let in_runs = manifest.history().map(History::newest);
+        EditTime {
+            last_seq: in_log.max(in_runs).unwrap_or_default(),
+            wall_ns: self.io.clock.wall_ns(),
+        }
+    }
+
     /// An error, and the end of all writing, if another writer may have been let in.
     fn check_lock(&self) -> Result<()> {
         let lock = self.writer_lock.lock().clone();

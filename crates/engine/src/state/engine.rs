@@ -16,6 +16,7 @@ use timestrata_io::{Io, LockGuard};
 
 use super::bulks::OpenBulks;
 use super::follower::Follower;
+use super::past::Past;
 use super::poison::Poison;
 use super::report::RecoveryReport;
 use super::reserve::Reserve;
@@ -64,6 +65,10 @@ pub(crate) struct Engine {
     pub(crate) wal: Option<Wal>,
     /// Read-only stores follow the writer.
     pub(crate) follower: Option<Follower>,
+    /// Runs that only the history needs.
+    pub(crate) past: Past,
+    /// Of a store for reading that stays as it was: its last commit.
+    pub(crate) moment: Option<SeqNo>,
     pub(crate) next_run: AtomicU64,
     pub(crate) poison: Poison,
     /// Work that failed and will be tried again.
@@ -97,7 +102,11 @@ impl Engine {
         self.check_open()?;
         self.poison.check()?;
         self.manifest.as_ref().ok_or_else(|| {
-            Error::new(ErrorKind::ReadOnly, "the store was opened for reading").at(&self.dir)
+            let why = match self.moment {
+                Some(seq) => format!("this is the store as of commit {seq}, which does not change"),
+                None => "the store was opened for reading".to_owned(),
+            };
+            Error::new(ErrorKind::ReadOnly, why).at(&self.dir)
         })
     }
 
@@ -106,6 +115,57 @@ impl Engine {
         let manifest = self.check_writable()?.lock();
         self.check_writable()?;
         Ok(manifest)
+    }
+
+    /// The engine of these streams, with nothing to write to.
+    pub(crate) fn reading(
+        dir: PathBuf,
+        path: Option<PathBuf>,
+        settings: Settings,
+        folder: RunFolder,
+        core: StoreState,
+        report: RecoveryReport,
+    ) -> Self {
+        Self {
+            reserve: Reserve::new(&folder.io, &dir, &settings),
+            io: folder.io.clone(),
+            path,
+            dir,
+            settings,
+            store_id: folder.store_id,
+            report,
+            folder,
+            flushing: Mutex::new(()),
+            compacting: Mutex::new(()),
+            manifest: None,
+            core: Mutex::new(core),
+            wal: None,
+            follower: None,
+            past: Past::default(),
+            moment: None,
+            next_run: AtomicU64::new(1),
+            poison: Poison::default(),
+            troubles: Troubles::default(),
+            scrubber: Scrubber::default(),
+            closed: AtomicBool::new(false),
+            room: Condvar::new(),
+            workers: Workers::default(),
+            bulks: OpenBulks::default(),
+            model_states: Mutex::default(),
+            counters: Counters::default(),
+            queries: Queries::default(),
+            writer_lock: Mutex::new(None),
+        }
+    }
+
+    /// The engine of a store for reading that stays as these streams are.
+    pub(crate) fn frozen(&self, core: StoreState) -> Self {
+        let moment = Some(core.last_seq);
+        let report =
+            RecoveryReport { last_seq: core.last_seq, clean: true, ..RecoveryReport::default() };
+        let (dir, path, folder) = (self.dir.clone(), self.path.clone(), self.folder.clone());
+        let then = Self::reading(dir, path, self.settings.clone(), folder, core, report);
+        Self { moment, ..then }
     }
 
     /// Whether a large or full memtable is flushed by the thread that notices.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use timestrata_format::SeqNo;
 use timestrata_format::manifest::Pin;
+use timestrata_format::{SeqNo, StreamId};
 
-use super::store_state::StoreState;
+use super::store_state::{StoreState, StreamState};
 use super::version::{RunFolder, RunHandle, Version};
 use crate::scan::StreamView;
 use crate::tombstones::Tombstones;
@@ -50,6 +50,8 @@ pub(crate) struct PinState {
     pub(crate) info: PinInfo,
     pub(crate) snapshot: Snapshot,
     pub(crate) runs: Vec<Arc<RunHandle>>,
+    /// What each stream had then.
+    versions: Vec<(StreamId, Arc<Version>)>,
 }
 
 impl PinState {
@@ -57,6 +59,7 @@ impl PinState {
     pub(crate) fn load(folder: &RunFolder, core: &StoreState, pin: &Pin) -> Result<Self> {
         let mut views = Vec::with_capacity(pin.streams.len());
         let mut all_runs = Vec::new();
+        let mut versions = Vec::with_capacity(pin.streams.len());
         for pinned in &pin.streams {
             let state = &core.streams[core.slot_of(pinned.stream)?];
             let mut runs = Vec::with_capacity(pinned.runs.len());
@@ -68,17 +71,34 @@ impl PinState {
             }
             all_runs.extend(runs.iter().cloned());
             let tombstones = Tombstones::of(pinned.tombstones.iter().copied());
-            let version = Version::new(runs, tombstones);
+            let version = Arc::new(Version::new(runs, tombstones));
+            versions.push((pinned.stream, Arc::clone(&version)));
             let view = StreamView {
                 stream: Arc::clone(&state.stream),
                 sources: version.sources(),
-                tombstones: version.tombstones,
+                tombstones: version.tombstones.clone(),
                 threads: Arc::clone(&core.threads),
             };
             views.push((pinned.stream, Arc::new(view)));
         }
         let info =
             PinInfo { name: pin.name.clone(), seq: pin.seq, created_wall_ns: pin.created_wall_ns };
-        Ok(Self { info, snapshot: Snapshot::new(pin.seq, views), runs: all_runs })
+        Ok(Self { info, snapshot: Snapshot::new(pin.seq, views), runs: all_runs, versions })
+    }
+
+    /// The streams as they were, with the columns that they have now.
+    pub(crate) fn core(&self, folder: &RunFolder, now: &StoreState) -> Result<StoreState> {
+        let mut then = StoreState::default();
+        then.last_seq = self.info.seq;
+        then.next_stream = now.next_stream;
+        then.threads = Arc::clone(&now.threads);
+        for (stream, version) in &self.versions {
+            let stream = &now.streams[now.slot_of(*stream)?].stream;
+            let runs = version.runs.iter().map(|run| folder.following(stream, run));
+            let version = Version::new(runs.collect::<Result<_>>()?, version.tombstones.clone());
+            then.add_stream(StreamState::new(Arc::clone(stream), version, self.info.seq)?);
+        }
+        then.end_recovery();
+        Ok(then)
     }
 }

@@ -353,6 +353,32 @@ impl StoreState {
         snapshot
     }
 
+    /// Streams that stay as they are now.
+    pub(crate) fn frozen(&mut self) -> Result<Self> {
+        let mut frozen = Self {
+            last_seq: self.last_seq,
+            next_stream: self.next_stream,
+            threads: Arc::clone(&self.threads),
+            ..Self::default()
+        };
+        for state in self.streams.iter_mut().filter(|state| !state.dropped) {
+            let mut then = StreamState::new(
+                Arc::clone(&state.stream),
+                Version::default(),
+                state.flushed_through,
+            )?;
+            then.version = Arc::clone(&state.version);
+            then.sealed = state.sealed.clone();
+            if !state.active.is_empty() {
+                then.sealed.push_back(state.active.view());
+            }
+            frozen.add_stream(then);
+        }
+        frozen.end_recovery();
+        frozen.recount();
+        Ok(frozen)
+    }
+
     /// How far a stream's commits are all in runs, those of others left aside. Runs that are newer
     /// than that are newer than a memtable that waits for its flush.
     pub(crate) fn settled_through(&self, state: &StreamState) -> SeqNo {

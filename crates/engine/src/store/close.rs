@@ -22,6 +22,9 @@ impl Engine {
         self.room.notify_all();
         self.bulks.give_up();
         *self.writer_lock.lock() = None;
+        if self.moment.is_some() {
+            return outcome;
+        }
         let store = self.dir.display();
         match &outcome {
             Ok(()) => tracing::info!(target: "timestrata::close", %store, "closed a store"),

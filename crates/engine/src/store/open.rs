@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 
-use timestrata_format::{RunId, StoreId};
-use timestrata_io::sync::{Condvar, Mutex};
+use timestrata_format::{RunId, StoreId, WalId};
+use timestrata_io::sync::Mutex;
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
 use super::Access;
@@ -14,16 +14,12 @@ use crate::directory::{
 };
 use crate::maintenance;
 use crate::manifest::{
-    self, COPY_NAME, LoadedManifest, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog, ManifestState,
-    Tries,
+    self, COPY_NAME, EditTime, HISTORY_NAMES, History, LoadedManifest, MANIFEST_NAME,
+    MANIFEST_NAMES, ManifestLog, ManifestState, Tries,
 };
-use crate::query::Queries;
 use crate::recovery::{self, KnownRuns, LoadedStore, Recovered};
 use crate::run::BlockCache;
-use crate::state::{
-    Counters, Engine, Follower, OpenBulks, Poison, Reserve, RunFolder, Scrubber, StoreState,
-    Troubles, Workers, fit,
-};
+use crate::state::{Engine, Follower, Reserve, RunFolder, StoreState, fit};
 use crate::wal::{OldSegments, Wal, WalStart};
 use crate::{Error, ErrorKind, Maintenance, RecoveryReport, Result, Settings};
 
@@ -103,7 +99,8 @@ impl Opening {
 
     /// For reading a store with damaged or missing runs: nothing else may be wrong with it.
     fn accept_damage(&self, loaded: &LoadedManifest) -> Result<()> {
-        directory::list_files(&*self.io.disk, &self.dir, &loaded.state)?
+        let of_history = manifest::runs_named(&self.io.disk, &self.dir, loaded);
+        directory::list_files(&*self.io.disk, &self.dir, &loaded.state, &of_history)?
             .expect_current(&self.dir, &loaded.state)
     }
 
@@ -119,8 +116,9 @@ impl Opening {
         };
         let created = new_manifest.is_some();
         let folder = self.folder(loaded.store_id);
-        let Recovered { core, mut report, orphans, next_run, wal_start } =
-            recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
+        let keeps_history = !self.memory_only && !self.settings.history_min.is_zero();
+        let Recovered { core, mut report, orphans, next_run, wal_start, history } =
+            recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded, keeps_history)?;
         report.created = created;
         let replayed = report.commits_replayed > 0 || report.torn_tail.is_some();
         let unchanged = loaded.state.closed.is_some() && loaded.damage.is_none();
@@ -141,10 +139,19 @@ impl Opening {
             report.orphans_quarantined = aside.kept;
             report.orphans_removed = aside.removed;
         }
-        let start = || self.start_wal(&folder, wal_start.clone(), is_sound);
+        let history = keeps_history.then(|| {
+            let begin = || History::begin(&self.io.disk, &self.dir, &loaded, core.last_seq);
+            history.unwrap_or_else(begin)
+        });
+        let past = history.as_ref().map_or(wal_start.id, History::floor);
+        let start = || self.start_wal(&folder, wal_start.clone(), past, is_sound);
         let wal = (!self.memory_only).then(|| reserve.with_room(start)).transpose()?;
+        if let Some(history) = history {
+            manifest.keep_history(history);
+        }
         if wal.is_some() && !created {
-            reserve.with_room(|| manifest.note_open())?;
+            let (last_seq, wall_ns) = (core.last_seq, self.io.clock.wall_ns());
+            reserve.with_room(|| manifest.note_open(EditTime { last_seq, wall_ns }))?;
         }
         reserve.restore();
         if let (Some(wal), Some(lock)) = (&wal, &writer_lock) {
@@ -159,9 +166,17 @@ impl Opening {
 
     /// A fresh segment, so that nothing is ever written behind a torn tail.
     /// Segments that are no longer needed are used again only if `is_sound`.
-    fn start_wal(&self, folder: &RunFolder, start: WalStart, is_sound: bool) -> Result<Wal> {
-        let old = if is_sound { OldSegments::Reuse } else { OldSegments::Keep };
-        Wal::create(&self.io, &self.wal_dir(), folder.store_id, &self.settings, start, old)
+    /// Those from `past` on stay for the history.
+    fn start_wal(
+        &self,
+        folder: &RunFolder,
+        start: WalStart,
+        past: WalId,
+        is_sound: bool,
+    ) -> Result<Wal> {
+        let old = if is_sound { OldSegments::ReuseBelow(past) } else { OldSegments::Keep };
+        let dir = self.wal_dir();
+        Wal::create(&self.io, &dir, folder.store_id, &self.settings, start, old)
     }
 
     /// Makes the directory if it may, refuses one that holds something else, and takes the
@@ -242,6 +257,7 @@ impl Opening {
             let ours = match (entry.name.as_str(), entry.is_dir) {
                 (LOCK_NAME | RESERVE_NAME | SCRUB_NAME, false) | (QUARANTINE_DIR, true) => true,
                 (name, false) if MANIFEST_NAMES.contains(&name) => true,
+                (name, false) if HISTORY_NAMES.contains(&name) => true,
                 (RUNS_DIR | WAL_DIR, true) => {
                     let inside = self.dir.join(&entry.name);
                     if !list(&inside)?.is_empty() {
@@ -342,35 +358,9 @@ impl Opening {
         report: RecoveryReport,
         next_run: RunId,
     ) -> Engine {
-        let reserve = Reserve::new(&self.io, &self.dir, &self.settings);
-        Engine {
-            io: self.io,
-            path: (!self.memory_only).then(|| self.dir.clone()),
-            dir: self.dir,
-            settings: self.settings,
-            store_id: folder.store_id,
-            report,
-            folder,
-            flushing: Mutex::new(()),
-            compacting: Mutex::new(()),
-            manifest: None,
-            core: Mutex::new(core),
-            wal: None,
-            follower: None,
-            next_run: AtomicU64::new(next_run.0.max(1)),
-            poison: Poison::default(),
-            troubles: Troubles::default(),
-            scrubber: Scrubber::default(),
-            reserve,
-            closed: AtomicBool::new(false),
-            room: Condvar::new(),
-            workers: Workers::default(),
-            bulks: OpenBulks::default(),
-            model_states: Mutex::default(),
-            counters: Counters::default(),
-            queries: Queries::default(),
-            writer_lock: Mutex::new(None),
-        }
+        let path = (!self.memory_only).then(|| self.dir.clone());
+        let engine = Engine::reading(self.dir, path, self.settings, folder, core, report);
+        Engine { next_run: AtomicU64::new(next_run.0.max(1)), ..engine }
     }
 }
 

@@ -58,6 +58,7 @@ pub(crate) use payload::{PayloadBuilder, decode_range};
 pub(crate) use reader::{ReadMode, WalPosition, WalReader, WalRecord, WalTail, each_record};
 pub(crate) use row::RowLayout;
 pub(crate) use row_record::RowRecord;
+pub(crate) use segment::segment_path;
 pub(crate) use spares::OldSegments;
 pub(crate) use writer::{Wal, WalStart};
 

@@ -112,6 +112,8 @@ pub(crate) struct WalReader {
     torn: Option<(WalId, u64)>,
     /// The last commit to be given.
     through: Option<SeqNo>,
+    /// Whether what is read is from before the log was begun anew, perhaps.
+    is_past: bool,
     finished: bool,
     /// Memory to read into, where others keep what was read for a while.
     windows: Option<Arc<Windows>>,
@@ -176,6 +178,7 @@ impl WalReader {
             passed: Vec::new(),
             torn: None,
             through: None,
+            is_past: false,
             finished: false,
             windows: None,
         }
@@ -212,6 +215,18 @@ impl WalReader {
     /// Gives no commit behind this one: there the log ends, and a follower goes on later.
     pub(crate) fn stop_behind(&mut self, seq: SeqNo) {
         self.through = Some(seq);
+    }
+
+    /// Gives what came through a commit, also where a writer has closed the store since and begun the log anew:
+    ///
+    /// ```text
+    ///    2.wal                3.wal
+    ///    start commit commit  start            what is between 7 and 9 went straight to runs; the close left nothing that
+    ///    (5)   6      7       (9, no segment)  recovery needs, so 3.wal says that it follows on no segment
+    /// ```
+    pub(crate) fn read_past(&mut self, through: SeqNo) {
+        self.through = Some(through);
+        self.is_past = true;
     }
 
     /// The next record; `None` at the end, when [`WalReader::tail`] says how it ended.

@@ -29,7 +29,7 @@ pub(super) const RESERVED_BYTES: u64 = (RECORD_HEADER_BYTES + END_MARK_BYTES) as
 const SMALL_RECORD_BYTES: usize = 256;
 
 /// The name of a segment's file.
-pub(super) fn segment_path(dir: &Path, id: WalId) -> PathBuf {
+pub(crate) fn segment_path(dir: &Path, id: WalId) -> PathBuf {
     dir.join(format!("{:016x}.wal", id.0))
 }
 

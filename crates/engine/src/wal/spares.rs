@@ -37,10 +37,24 @@ const HURRY: Duration = Duration::from_secs(1);
 /// What becomes of segments below the floor when a log is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OldSegments {
-    /// Their files are used again.
-    Reuse,
+    /// Their files are used again, but for those from a segment on, which are a part of the store's history.
+    ReuseBelow(WalId),
     /// They stay, as the last trace of what a damaged run held.
     Keep,
+}
+
+impl OldSegments {
+    fn gives(self, id: WalId) -> bool {
+        matches!(self, Self::ReuseBelow(past) if id < past)
+    }
+
+    /// The first one that is kept for the history and is to be let go of later.
+    pub(super) fn past(self) -> Option<WalId> {
+        match self {
+            Self::ReuseBelow(past) => Some(past),
+            Self::Keep => None,
+        }
+    }
 }
 
 /// The files that wait.
@@ -111,7 +125,7 @@ impl Spares {
                     }
                 }
                 Some(FileName::Spare(_)) => spares.discard(&path),
-                Some(FileName::Segment(id)) if id < floor && old == OldSegments::Reuse => {
+                Some(FileName::Segment(id)) if id < floor && old.gives(id) => {
                     spares.retire(id, fits);
                 }
                 Some(FileName::Segment(_)) | None => {}

@@ -16,6 +16,8 @@ use crate::{ErrorKind, Result, Settings};
 
 const STORE: StoreId = StoreId([0x5A; 16]);
 const FIRST: WalId = WalId(1);
+/// Without a history.
+const REUSE: OldSegments = OldSegments::ReuseBelow(WalId(u64::MAX));
 
 fn io() -> Io {
     Io {
@@ -39,7 +41,13 @@ fn fresh(id: WalId) -> WalStart {
 }
 
 fn create(io: &Io, segment_bytes: u64, start: WalStart) -> Wal {
-    Wal::create(io, &dir(), STORE, &settings(segment_bytes), start, OldSegments::Reuse).unwrap()
+    Wal::create(io, &dir(), STORE, &settings(segment_bytes), start, REUSE).unwrap()
+}
+
+/// Lets go of segments below a floor, as where no history is kept.
+fn reuse_below(wal: &Wal, floor: WalId) {
+    wal.let_go_below(floor);
+    wal.recycle_below(floor);
 }
 
 /// Commits with their payloads.

@@ -1,5 +1,6 @@
 //! Appending to the log.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -83,6 +84,8 @@ struct Appender {
     unsynced: Vec<Arc<Segment>>,
     /// Full segments that are still needed, oldest first.
     full: Vec<FullSegment>,
+    /// Those before them that only the store's history needs, oldest first.
+    past: VecDeque<FullSegment>,
 }
 
 #[derive(Debug)]
@@ -91,6 +94,13 @@ struct FullSegment {
     last_seq: SeqNo,
     /// Whether this process wrote it, so that nobody has it mapped.
     own: bool,
+}
+
+impl FullSegment {
+    /// One that another process wrote, of which nothing is needed but its file.
+    fn of_earlier(id: WalId) -> Self {
+        Self { id, last_seq: SeqNo::default(), own: false }
+    }
 }
 
 impl Wal {
@@ -117,6 +127,7 @@ impl Wal {
         }
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
+        let past = old.past().unwrap_or(floor).0..floor.0;
         let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id, old)?;
         let active = spares.first().map_err(NotDurable::into_error)?;
         let older = start.older.iter();
@@ -129,6 +140,7 @@ impl Wal {
             last_id: start.previous_id,
             unsynced: Vec::new(),
             full,
+            past: past.map(|id| FullSegment::of_earlier(WalId(id))).collect(),
         };
         let wal = Self {
             segment_bytes,
@@ -409,7 +421,9 @@ impl Wal {
 
     /// Files in the log's directory, spares included.
     pub(crate) fn segments(&self) -> u64 {
-        let in_use = self.appender.lock().full.len() as u64 + 1;
+        let appender = self.appender.lock();
+        let in_use = (appender.full.len() + appender.past.len()) as u64 + 1;
+        drop(appender);
         in_use + self.spares.files()
     }
 
@@ -441,7 +455,7 @@ impl Wal {
 
     /// If every commit up to `seq` is in runs: the first segment that is still needed, where
     /// that is a later one than before. It becomes the floor in the manifest, and then
-    /// [`Wal::recycle_below`] may be called.
+    /// [`Wal::let_go_below`] may be called.
     pub(crate) fn release_through(&self, seq: SeqNo) -> Result<Option<WalId>> {
         let appender = self.appender.lock();
         let needed = appender.full.iter().find(|segment| segment.last_seq > seq);
@@ -457,13 +471,21 @@ impl Wal {
         Ok(Some(floor))
     }
 
-    /// Puts aside the files of all segments below `floor`, which must be durable in the manifest.
+    /// Recovery reads from `floor` on, which must be durable in the manifest: what is before is history.
+    pub(crate) fn let_go_below(&self, floor: WalId) {
+        let mut appender = self.appender.lock();
+        let Appender { full, past, unsynced, .. } = &mut *appender;
+        let count = full.iter().take_while(|segment| segment.id < floor).count();
+        past.extend(full.drain(..count));
+        unsynced.retain(|segment| segment.id >= floor);
+        self.count_bytes(&appender);
+    }
+
+    /// Puts aside the files of segments of history below `floor`.
     pub(crate) fn recycle_below(&self, floor: WalId) {
         let mut appender = self.appender.lock();
-        let count = appender.full.iter().take_while(|segment| segment.id < floor).count();
-        let released: Vec<FullSegment> = appender.full.drain(..count).collect();
-        appender.unsynced.retain(|segment| segment.id >= floor);
-        self.count_bytes(&appender);
+        let count = appender.past.iter().take_while(|segment| segment.id < floor).count();
+        let released: Vec<FullSegment> = appender.past.drain(..count).collect();
         drop(appender);
         released.iter().for_each(|segment| self.spares.retire(segment.id, segment.own));
     }

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::quota_disk::{Quota, QuotaDisk};
 use crate::support::*;
 use timestrata_engine::{
-    Access, BusyPolicy, Changes, Durability, ErrorKind, Io, Maintenance, Result, Settings, Store,
-    StreamId,
+    Access, BusyPolicy, Changes, Durability, ErrorKind, Io, Maintenance, Result, SeqNo, Settings,
+    Store, StreamId,
 };
 use timestrata_format::manifest::Retention;
 
@@ -174,6 +175,38 @@ fn fill_again(store: &Store, known: &mut Known) {
     }
     store.flush().unwrap();
     store.compact(None).unwrap();
+}
+
+#[test]
+fn on_a_full_disk_history_goes_first() {
+    let (machine, quota) = small(PLENTY);
+    let history_min = Duration::from_secs(3600);
+    let store = machine.open(Settings { history_min, ..tiny() });
+    let mut known = Known::default();
+    let a = create(&store, "a", &mut known).unwrap();
+    let mut write = |turn: i64| {
+        for row in 0..20 {
+            commit(&store, a, "a", &[(turn * 100 + row, vec![7; 700])], &mut known)?;
+        }
+        store.flush()
+    };
+    for turn in 0..10 {
+        write(turn).unwrap();
+        store.compact(Some(a)).unwrap();
+    }
+    let (kept, with_history) = (store.oldest_commit().unwrap(), quota.used());
+    assert!(kept < SeqNo(20), "{kept}");
+    // As good as full: there is room for a round, and not for what may be needed next.
+    quota.set(with_history + (64 << 10));
+    for turn in 10..20 {
+        write(turn).unwrap_or_else(|error| panic!("round {turn}: {error}"));
+        store.compact(Some(a)).unwrap();
+    }
+    assert!(store.oldest_commit().unwrap() > SeqNo(200), "none is kept of before");
+    assert!(quota.used() < with_history, "{} bytes, and {with_history}", quota.used());
+    known.check(&store);
+    store.close().unwrap();
+    known.check(&machine.open(tiny()));
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod large_scans;
 mod long_blocks;
 mod lost_files;
 mod many_streams;
+mod moments;
 mod prune;
 mod pulled_lock;
 #[path = "support/quota_disk.rs"]

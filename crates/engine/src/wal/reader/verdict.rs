@@ -9,6 +9,8 @@ use super::{Error, FIRST_COMMIT_OFFSET, ReadMode, Result, START_OFFSET, SeqNo, W
 enum Later {
     /// The log goes on in it.
     GoesOn(SegmentCursor),
+    /// The log was begun anew with it, when all before was in runs.
+    BeginsAnew(SegmentCursor),
     /// Nothing that must have been durable is missing before it.
     SaysNothing,
     /// Something durable is missing: the proof is at this offset of it.
@@ -40,6 +42,15 @@ impl WalReader {
                     self.enter(cursor);
                     return Ok(());
                 }
+                Later::BeginsAnew(cursor) => {
+                    // The log before it was closed with a whole record.
+                    let id = cursor.id;
+                    if self.is_torn_here()? {
+                        return self.prove(id, START_OFFSET);
+                    }
+                    self.enter(cursor);
+                    return Ok(());
+                }
                 Later::SaysNothing => {}
                 Later::Proves(id, place) => return self.prove(id, place),
             }
@@ -66,9 +77,8 @@ impl WalReader {
     /// Where bytes begin that are cut: behind the last whole record, or in a later segment
     /// that the log does not reach.
     fn torn_place(&mut self) -> Result<Option<(WalId, u64)>> {
-        let Some(cursor) = &mut self.cursor else { return Ok(None) };
-        let here = cursor.id;
-        if cursor.record(self.offset)?.is_none() && cursor.behind(self.offset)? == Behind::Torn {
+        let Some(here) = self.cursor.as_ref().map(|cursor| cursor.id) else { return Ok(None) };
+        if self.is_torn_here()? {
             return Ok(Some((here, self.offset)));
         }
         for id in self.segments.iter().copied().filter(|id| *id > here) {
@@ -77,6 +87,12 @@ impl WalReader {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a part of a record, and no whole one, is at the present place.
+    fn is_torn_here(&mut self) -> Result<bool> {
+        let Some(cursor) = &mut self.cursor else { return Ok(false) };
+        Ok(cursor.record(self.offset)?.is_none() && cursor.behind(self.offset)? == Behind::Torn)
     }
 
     /// Whether the writer has gone on meanwhile: the record is there now, or a new segment.
@@ -111,6 +127,9 @@ impl WalReader {
             let previous_id = cursor.previous_id(START_OFFSET, &start)?;
             if start.seq == last.unwrap_or_default() {
                 return Ok(Later::GoesOn(cursor));
+            }
+            if self.is_past && previous_id == WalId(0) && last < Some(start.seq) {
+                return Ok(Later::BeginsAnew(cursor));
             }
             let is_proof = match last {
                 Some(last) => start.synced_through > last || start.seq < last,

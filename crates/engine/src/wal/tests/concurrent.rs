@@ -123,8 +123,7 @@ fn many_threads_that_commit_and_sync_lose_nothing() {
     let temporary = tempfile::tempdir().unwrap();
     let dir = temporary.path().join("wal");
     let io = Io::os();
-    let wal = Wal::create(&io, &dir, STORE, &settings(1 << 16), fresh(FIRST), OldSegments::Reuse)
-        .unwrap();
+    let wal = Wal::create(&io, &dir, STORE, &settings(1 << 16), fresh(FIRST), REUSE).unwrap();
     let next = Mutex::new(1);
     std::thread::scope(|scope| {
         for _ in 0..8 {

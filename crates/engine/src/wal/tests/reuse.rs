@@ -8,7 +8,7 @@ fn churn(wal: &Wal, seqs: std::ops::RangeInclusive<u64>, bytes: usize) -> WalId 
     for seq in seqs {
         append(wal, seq, bytes);
         if let Some(released) = wal.release_through(SeqNo(seq)).unwrap() {
-            wal.recycle_below(released);
+            reuse_below(&wal, released);
             floor = released;
         }
     }
@@ -68,7 +68,7 @@ fn a_log_that_ends_in_good_order_leaves_its_last_segment_only() {
     wal.prepare_spare().unwrap();
     assert!(wal.segments() > 2);
     let floor = wal.next_id();
-    wal.recycle_below(floor);
+    reuse_below(&wal, floor);
     wal.remove_spares();
     assert_eq!(io.disk.list(&dir()).unwrap().len(), 1);
     let (records, tail) = read(&io, ReadMode::Recovery, floor).unwrap();
@@ -129,7 +129,7 @@ fn segments_that_somebody_needs_are_not_released() {
     assert!(last_of_oldest > 1);
     let floor = released(last_of_oldest).unwrap();
     assert_eq!(floor, WalId(2));
-    wal.recycle_below(floor);
+    reuse_below(&wal, floor);
     let (records, _) = read(&io, ReadMode::Recovery, floor).unwrap();
     assert_eq!(seqs(&records), (last_of_oldest + 1..=100).collect::<Vec<u64>>());
 }
@@ -140,19 +140,18 @@ fn what_recovery_handed_out_stays_as_it_is_when_its_segment_goes() {
     let dir = temporary.path().join("wal");
     let io = Io::os();
     let settings = settings(4096);
-    let wal = Wal::create(&io, &dir, STORE, &settings, fresh(FIRST), OldSegments::Reuse).unwrap();
+    let wal = Wal::create(&io, &dir, STORE, &settings, fresh(FIRST), REUSE).unwrap();
     wal.append(SeqNo(1), &[&payload(1, 2000)], None, false).unwrap();
     drop(wal);
     let mut reader = WalReader::open(&io, &dir, STORE, ReadMode::Recovery, FIRST, None).unwrap();
     let record = reader.next_record().unwrap().unwrap();
     let kept = record.share(record.payload);
     assert!(reader.next_record().unwrap().is_none());
-    let wal =
-        Wal::create(&io, &dir, STORE, &settings, reader.tail().start, OldSegments::Reuse).unwrap();
+    let wal = Wal::create(&io, &dir, STORE, &settings, reader.tail().start, REUSE).unwrap();
     for seq in 2..=50 {
         wal.append(SeqNo(seq), &[&payload(seq, 2000)], None, false).unwrap();
         if let Some(floor) = wal.release_through(SeqNo(seq)).unwrap() {
-            wal.recycle_below(floor);
+            reuse_below(&wal, floor);
         }
     }
     assert_eq!(kept, payload(1, 2000));

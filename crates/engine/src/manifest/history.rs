@@ -1,0 +1,498 @@
+//! What the manifest said a while ago, so that the store can be read as it was.
+//!
+//! A history is a state that held at some commit, and the edits since. Each says from which commit on a reader has to heed it:
+//!
+//! ```text
+//!    base            runs 1 2, log from 3.wal        is read for commits   8 to 19
+//!    flush           run 4 added, log from 5.wal     from commit 20 on    20 to 31
+//!    compaction      1 2 4 become 6                  from commit 32 on    32 to 32      32 was the next one then
+//!    flush           run 7 added, log from 6.wal     from commit 33 on    33 to
+//! ```
+//!
+//! Commit 25 is read by runs 1, 2 and 4, and the log from 5.wal through 25. So run 4 and that part of the log stay until
+//! the steps before the compaction are folded into the base, by their age or their bytes.
+//!
+//! The file is a help, and nothing is synced for it: it gets a step after the manifest has the edit. Where it does
+//! not end with the manifest that is there, there is no history from before.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use timestrata_format::frame::{FrameRead, FrameReader, append_frame};
+use timestrata_format::manifest::{ManifestOp, VersionEdit};
+use timestrata_format::{
+    HISTORY_HEADER_BYTES, HistoryHeader, HistoryStep, RunId, RunMeta, SeqNo, StoreId, WalId,
+};
+use timestrata_io::{Disk, DiskFile, OpenMode};
+
+use super::ManifestState;
+use super::load::{LoadedManifest, ManifestStamp};
+use super::log::MANIFEST_NAME;
+use crate::{Error, Result};
+
+/// Name of the history in the store's directory.
+const HISTORY_NAME: &str = "HISTORY";
+const NEW_HISTORY_NAME: &str = "HISTORY.new";
+/// All the names that its file may have.
+pub(crate) const HISTORY_NAMES: [&str; 2] = [HISTORY_NAME, NEW_HISTORY_NAME];
+/// A file this many times larger than what was last written whole is written whole again.
+const GROWTH: u64 = 4;
+/// But not below this.
+const REWRITE_BYTES_MIN: u64 = 256 * 1024;
+
+/// What the history may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HistoryLimits {
+    /// A step that is older goes: by the wall clock.
+    pub(crate) oldest_wall_ns: i64,
+    /// Runs and log segments that nothing else needs.
+    pub(crate) bytes_max: u64,
+}
+
+impl HistoryLimits {
+    /// For none at all.
+    pub(crate) const NOTHING: Self = Self { oldest_wall_ns: i64::MAX, bytes_max: 0 };
+}
+
+/// What a history has let go of.
+#[derive(Debug, Default)]
+#[must_use = "the files stay until they are removed"]
+pub(crate) struct Folded {
+    /// Runs that neither it nor the manifest needs.
+    pub(crate) runs: Vec<RunMeta>,
+    /// The first segment of the log that it still needs.
+    pub(crate) floor: WalId,
+}
+
+#[derive(Debug)]
+struct Step {
+    step: HistoryStep,
+    /// Runs that streams had before it, and have no more.
+    retired: Vec<RunMeta>,
+}
+
+/// When an edit was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EditTime {
+    /// The last commit then, or an earlier one that was not longer ago than all that the edit takes away.
+    pub(crate) last_seq: SeqNo,
+    pub(crate) wall_ns: i64,
+}
+
+/// The states of a store's manifest for a while.
+#[derive(Debug)]
+pub(crate) struct History {
+    base: ManifestState,
+    /// The first commit that `base` can be read for.
+    from: SeqNo,
+    /// The last commit that an edit has told of.
+    newest: SeqNo,
+    /// Where the manifest ended that said `base`.
+    end: ManifestStamp,
+    steps: VecDeque<Step>,
+    retired_bytes: u64,
+    file: HistoryFile,
+}
+
+impl History {
+    /// One that begins with what a manifest says now, behind the commit `from`.
+    pub(crate) fn begin(
+        disk: &Arc<dyn Disk>,
+        dir: &Path,
+        manifest: &LoadedManifest,
+        from: SeqNo,
+    ) -> Self {
+        let file = HistoryFile::new(disk, dir, manifest.store_id);
+        let (base, end) = (manifest.state.clone(), manifest.stamp());
+        Self { base, from, newest: from, end, steps: VecDeque::new(), retired_bytes: 0, file }
+    }
+
+    /// Reads that of a store; `None` if there is none that leads to this manifest.
+    pub(crate) fn load(
+        disk: &Arc<dyn Disk>,
+        dir: &Path,
+        manifest: &LoadedManifest,
+    ) -> Option<Self> {
+        if manifest.damage.is_some() {
+            return None;
+        }
+        let steps = read_steps(&**disk, &dir.join(HISTORY_NAME), manifest.store_id)?;
+        if end_of(steps.last()?) != manifest.stamp() {
+            return None;
+        }
+        let mut steps = steps.into_iter();
+        let first = steps.next()?;
+        let mut state = ManifestState::default();
+        state.apply(&first.edit).ok()?;
+        let mut history = Self {
+            base: state.clone(),
+            from: first.from_seq,
+            newest: first.from_seq,
+            end: end_of(&first),
+            steps: VecDeque::new(),
+            retired_bytes: 0,
+            file: HistoryFile::new(disk, dir, manifest.store_id),
+        };
+        for step in steps {
+            let retired = retired_by(&state, &step.edit);
+            state.apply(&step.edit).ok()?;
+            history.push(Step { step, retired });
+        }
+        (state == manifest.state).then_some(history)
+    }
+
+    /// The last commit that an edit tells of: all of these are durable. It may be later than all that is there, where the stream
+    /// that it was to was dropped.
+    pub(crate) fn last_told(&self) -> SeqNo {
+        let of_steps = self.steps.iter().map(|step| last_told(&step.step.edit));
+        of_steps.fold(self.base.last_seq(), SeqNo::max)
+    }
+
+    /// Notes that the log ends with a commit, behind which a power cut may have taken some: their numbers are given again, to
+    /// commits that come behind all edits.
+    pub(crate) fn ends_with(&mut self, last_seq: SeqNo) {
+        self.from = self.from.min(last_seq.next());
+        self.newest = self.newest.min(last_seq);
+        for step in &mut self.steps {
+            step.step.from_seq = step.step.from_seq.min(last_seq.next());
+        }
+    }
+
+    /// Goes on in a manifest that was written anew, and writes the file.
+    pub(crate) fn go_on_at(&mut self, end: ManifestStamp) {
+        match self.steps.back_mut() {
+            Some(Step { step, .. }) => {
+                (step.generation, step.manifest_bytes) = (end.generation, end.bytes);
+            }
+            None => self.end = end,
+        }
+        self.write();
+    }
+
+    /// Lets go of what can't be read any more, since a file is gone.
+    pub(crate) fn keep_readable(
+        &mut self,
+        has_run: impl Fn(&RunMeta) -> bool,
+        has_segment: impl Fn(WalId) -> bool,
+        floor: WalId,
+    ) -> Folded {
+        let is_missing = |step: &Step| step.retired.iter().any(|meta| !has_run(meta));
+        let mut fold = self.steps.iter().rposition(is_missing).map_or(0, |last| last + 1);
+        let gap = (self.base.wal_floor.0..floor.0).rev().find(|id| !has_segment(WalId(*id)));
+        if let Some(gap) = gap {
+            let mut at = self.base.wal_floor;
+            for (place, step) in self.steps.iter().enumerate() {
+                if at.0 <= gap {
+                    fold = fold.max(place + 1);
+                }
+                at = at.max(floor_in(&step.step.edit).unwrap_or_default());
+            }
+        }
+        self.fold(fold, &|_| false)
+    }
+
+    /// Notes an edit; `before` is the state without it.
+    pub(crate) fn note(
+        &mut self,
+        edit: &VersionEdit,
+        retired: Vec<RunMeta>,
+        time: EditTime,
+        end: ManifestStamp,
+    ) {
+        let latest = self.latest();
+        let from_seq = first_with(edit, time.last_seq).max(latest);
+        // A clock that was set back does not make a step younger than the one before.
+        let wall_ns =
+            self.steps.back().map_or(time.wall_ns, |last| last.step.wall_ns.max(time.wall_ns));
+        let step = HistoryStep {
+            last_seq: time.last_seq,
+            from_seq,
+            wall_ns,
+            generation: end.generation,
+            manifest_bytes: end.bytes,
+            edit: edit.clone(),
+        };
+        self.file.append(&step);
+        self.push(Step { step, retired });
+        if self.file.is_long() {
+            self.write();
+        }
+    }
+
+    fn push(&mut self, step: Step) {
+        self.newest = self.newest.max(step.step.last_seq).max(last_told(&step.step.edit));
+        self.retired_bytes += bytes_of(&step.retired);
+        self.steps.push_back(step);
+    }
+
+    /// The commit from which on the newest state is the one to read.
+    fn latest(&self) -> SeqNo {
+        self.steps.back().map_or(self.from, |last| last.step.from_seq)
+    }
+
+    /// Writes the whole file anew, with a first step for the base.
+    pub(crate) fn write(&mut self) {
+        let first = HistoryStep {
+            last_seq: self.from,
+            from_seq: self.from,
+            wall_ns: self.steps.front().map_or(0, |step| step.step.wall_ns),
+            generation: self.end.generation,
+            manifest_bytes: self.end.bytes,
+            edit: self.base.to_edit(),
+        };
+        let steps = self.steps.iter().map(|step| &step.step);
+        self.file.write(std::iter::once(&first).chain(steps));
+    }
+
+    /// Lets go of the oldest steps, as far as these limits ask for it. `is_needed` tells of a run that something else keeps.
+    pub(crate) fn fold_to(
+        &mut self,
+        limits: HistoryLimits,
+        floor: WalId,
+        segment_bytes: u64,
+        is_needed: &dyn Fn(RunId) -> bool,
+    ) -> Folded {
+        let (mut count, mut retired) = (0, self.retired_bytes);
+        let mut first_segment = self.base.wal_floor;
+        for step in &self.steps {
+            let segments = floor.0.saturating_sub(first_segment.0);
+            let bytes = retired.saturating_add(segments.saturating_mul(segment_bytes));
+            if step.step.wall_ns > limits.oldest_wall_ns && bytes <= limits.bytes_max {
+                break;
+            }
+            count += 1;
+            retired -= bytes_of(&step.retired);
+            first_segment = first_segment.max(floor_in(&step.step.edit).unwrap_or_default());
+        }
+        self.fold(count, is_needed)
+    }
+
+    fn fold(&mut self, count: usize, is_needed: &dyn Fn(RunId) -> bool) -> Folded {
+        let mut runs = Vec::new();
+        for Step { step, retired } in self.steps.drain(..count) {
+            // It was applied once already, to a state that was the same.
+            let applied = self.base.apply(&step.edit);
+            debug_assert!(applied.is_ok(), "{applied:?}");
+            (self.from, self.end) = (step.from_seq, end_of(&step));
+            self.retired_bytes -= bytes_of(&retired);
+            runs.extend(retired.into_iter().filter(|meta| !is_needed(meta.id)));
+        }
+        Folded { runs, floor: self.base.wal_floor }
+    }
+
+    /// The state to read a commit by, with the log through that one; else the oldest commit that can be read.
+    pub(crate) fn state_for(&self, seq: SeqNo) -> std::result::Result<ManifestState, SeqNo> {
+        if seq < self.from {
+            return Err(self.from);
+        }
+        let mut state = self.base.clone();
+        let behind = self.steps.partition_point(|step| step.step.from_seq <= seq);
+        for Step { step, .. } in self.steps.iter().take(behind) {
+            if state.apply(&step.edit).is_err() {
+                return Err(self.latest());
+            }
+        }
+        // A stream that was made by then is there, whatever was taken away before that.
+        let made = self.steps.iter().skip(behind).filter(|step| step.step.last_seq <= seq);
+        for op in made.flat_map(|step| &step.step.edit.ops) {
+            if matches!(op, ManifestOp::CreateStream(_)) {
+                // One of a name that was dropped just before comes with the next commit.
+                let _ = state.apply(&VersionEdit { ops: vec![op.clone()] });
+            }
+        }
+        Ok(state)
+    }
+
+    /// Whether a commit, the last one, is read by the newest state.
+    pub(crate) fn is_newest(&self, seq: SeqNo) -> bool {
+        self.latest() <= seq
+    }
+
+    /// The oldest commit that can be read.
+    pub(crate) fn oldest(&self) -> SeqNo {
+        self.from
+    }
+
+    /// The last commit that an edit has told of, or the one before that when it was made.
+    pub(crate) fn newest(&self) -> SeqNo {
+        self.newest
+    }
+
+    /// The first segment of the log that it needs.
+    pub(crate) fn floor(&self) -> WalId {
+        self.base.wal_floor
+    }
+
+    /// Runs that streams have no more and that it needs.
+    pub(crate) fn retired(&self) -> impl Iterator<Item = &RunMeta> {
+        self.steps.iter().flat_map(|step| &step.retired)
+    }
+
+    /// Whether it needs a run that streams have no more.
+    pub(crate) fn needs(&self, run: RunId) -> bool {
+        self.retired().any(|meta| meta.id == run)
+    }
+}
+
+fn end_of(step: &HistoryStep) -> ManifestStamp {
+    ManifestStamp { generation: step.generation, bytes: step.manifest_bytes }
+}
+
+fn bytes_of(runs: &[RunMeta]) -> u64 {
+    runs.iter().map(|run| run.file_bytes).fold(0, u64::saturating_add)
+}
+
+/// Runs that an edit takes from a stream.
+pub(super) fn retired_by(state: &ManifestState, edit: &VersionEdit) -> Vec<RunMeta> {
+    let mut retired = Vec::new();
+    for op in &edit.ops {
+        match op {
+            ManifestOp::RemoveRun { stream, run } => {
+                let entry = state.streams.get(stream);
+                retired.extend(entry.and_then(|entry| entry.runs.get(run)).cloned());
+            }
+            ManifestOp::DropStream(stream) => {
+                let entry = state.streams.get(stream);
+                retired.extend(entry.into_iter().flat_map(|entry| entry.runs.values()).cloned());
+            }
+            _ => {}
+        }
+    }
+    retired
+}
+
+fn floor_in(edit: &VersionEdit) -> Option<WalId> {
+    let floor = |op: &ManifestOp| match op {
+        ManifestOp::WalFloor(floor) => Some(*floor),
+        _ => None,
+    };
+    edit.ops.iter().filter_map(floor).max()
+}
+
+/// The last commit that an edit tells of.
+fn last_told(edit: &VersionEdit) -> SeqNo {
+    let of_op = |op: &ManifestOp| match op {
+        ManifestOp::AddRun(meta) => meta.seq_max,
+        ManifestOp::AddTombstone { tombstone, .. } => tombstone.seq,
+        ManifestOp::FlushedThrough { seq, .. } => *seq,
+        ManifestOp::Closed { last_seq } => *last_seq,
+        _ => SeqNo::default(),
+    };
+    edit.ops.iter().map(of_op).max().unwrap_or_default()
+}
+
+/// The first commit for which an edit is to be heeded that was made behind `last_seq`: one that only adds commits, from the last
+/// of these on; one that takes something away (a run, a stream, a definition), from the next commit on.
+fn first_with(edit: &VersionEdit, last_seq: SeqNo) -> SeqNo {
+    let of_op = |op: &ManifestOp| match op {
+        ManifestOp::CreateStream(_) => last_seq,
+        ManifestOp::RemoveRun { .. } | ManifestOp::DropStream(_) | ManifestOp::AlterStream(_) => {
+            last_seq.next()
+        }
+        _ => SeqNo::default(),
+    };
+    edit.ops.iter().map(of_op).fold(last_told(edit), SeqNo::max)
+}
+
+/// The steps in a file; `None` unless all of it is whole.
+fn read_steps(disk: &dyn Disk, path: &Path, store_id: StoreId) -> Option<Vec<HistoryStep>> {
+    let file = disk.open(path, OpenMode::Read).ok()?;
+    let mut bytes = vec![0; usize::try_from(file.len().ok()?).ok()?];
+    file.read_at(0, &mut bytes).ok()?;
+    let header = HistoryHeader::decode(&bytes).ok()?;
+    if header.store_id != store_id {
+        return None;
+    }
+    let frames = bytes.get(HISTORY_HEADER_BYTES..)?;
+    let mut reader = FrameReader::new(frames, HISTORY_HEADER_BYTES as u64, store_id);
+    let mut steps = Vec::new();
+    loop {
+        match reader.next_frame().ok()? {
+            FrameRead::Frame { payload, .. } => steps.push(HistoryStep::decode(payload).ok()?),
+            FrameRead::End { .. } => return Some(steps),
+            FrameRead::Torn { .. } => return None,
+        }
+    }
+}
+
+/// An error if a store's history goes on behind what its manifest says. It gets an edit after the manifest has it for good, so such
+/// a manifest is of an earlier time. To be asked by the one writer only: beside one that lives the history may be the newer of two readings.
+pub(crate) fn check_not_stale(
+    disk: &dyn Disk,
+    dir: &Path,
+    manifest: &LoadedManifest,
+) -> Result<()> {
+    let steps = read_steps(disk, &dir.join(HISTORY_NAME), manifest.store_id);
+    let end = steps.as_ref().and_then(|steps| steps.last()).map(end_of);
+    match end.filter(|end| end.is_behind(manifest.stamp())) {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!("the manifest is of an earlier time than {HISTORY_NAME}");
+            let hint = "put the manifest back that belongs to it, or repair the store";
+            Err(Error::corruption(&dir.join(MANIFEST_NAME), manifest.bytes, message).hinting(hint))
+        }
+    }
+}
+
+/// Runs that a store's history names, whatever the manifest says: files of the store for who only looks.
+pub(crate) fn runs_named(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    manifest: &LoadedManifest,
+) -> BTreeSet<RunId> {
+    let history = History::load(disk, dir, manifest);
+    history.iter().flat_map(History::retired).map(|meta| meta.id).collect()
+}
+
+/// The file, as long as it can be written.
+#[derive(Debug)]
+struct HistoryFile {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    store_id: StoreId,
+    open: Option<Arc<dyn DiskFile>>,
+    bytes: u64,
+    whole_bytes: u64,
+}
+
+impl HistoryFile {
+    fn new(disk: &Arc<dyn Disk>, dir: &Path, store_id: StoreId) -> Self {
+        let (disk, dir) = (Arc::clone(disk), dir.to_owned());
+        Self { disk, dir, store_id, open: None, bytes: 0, whole_bytes: 0 }
+    }
+
+    /// Adds a step. What can't be written ends the file: a later one would not fit to it.
+    fn append(&mut self, step: &HistoryStep) {
+        let mut frame = Vec::new();
+        append_frame(&mut frame, self.store_id, &step.encode());
+        let at = self.bytes;
+        self.open = self.open.take().filter(|file| file.write_at(at, &frame).is_ok());
+        self.bytes += frame.len() as u64;
+    }
+
+    fn is_long(&self) -> bool {
+        self.bytes > REWRITE_BYTES_MIN.max(self.whole_bytes.saturating_mul(GROWTH))
+    }
+
+    fn write<'a>(&mut self, steps: impl Iterator<Item = &'a HistoryStep>) {
+        let mut bytes = HistoryHeader { store_id: self.store_id }.encode().to_vec();
+        steps.for_each(|step| append_frame(&mut bytes, self.store_id, &step.encode()));
+        (self.bytes, self.whole_bytes) = (bytes.len() as u64, bytes.len() as u64);
+        self.open = self.replace(&bytes).ok();
+    }
+
+    fn replace(&self, bytes: &[u8]) -> std::io::Result<Arc<dyn DiskFile>> {
+        let (new_path, path) = (self.dir.join(NEW_HISTORY_NAME), self.dir.join(HISTORY_NAME));
+        if self.disk.exists(&new_path)? {
+            self.disk.remove(&new_path)?;
+        }
+        let written = self.disk.open(&new_path, OpenMode::CreateNew).and_then(|file| {
+            file.write_at(0, bytes)?;
+            self.disk.rename(&new_path, &path)?;
+            self.disk.open(&path, OpenMode::ReadWrite)
+        });
+        // One of before would end with another manifest, and nobody needs the new one's name.
+        written.inspect_err(|_| drop(self.disk.remove(&new_path)))
+    }
+}

@@ -1,0 +1,155 @@
+//! A store as it was: an earlier state of its manifest, and the log through the commit that is asked for.
+//!
+//! The same as a recovery, but for where the manifest's state comes from, and that it ends at a commit.
+
+use std::collections::hash_map::Entry;
+use std::path::Path;
+
+use timestrata_format::SeqNo;
+
+use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs};
+use crate::directory::WAL_DIR;
+use crate::manifest::{
+    self, History, LoadedManifest, MANIFEST_NAME, ManifestState, Tries, too_fast,
+};
+use crate::state::{Engine, RecoveryReport, StoreState};
+use crate::stream::open_definition;
+use crate::wal::ReadMode;
+use crate::{Error, ErrorKind, Result};
+
+/// All streams as of a commit that is not the last one.
+///
+/// # Errors
+/// `HistoryLost`, with the oldest commit that can be read, where what it takes is no longer kept.
+pub(crate) fn core_at(engine: &Engine, seq: SeqNo) -> Result<StoreState> {
+    match &engine.manifest {
+        Some(manifest) => {
+            let manifest = manifest.lock();
+            let Some(history) = manifest.history() else { return Err(engine.lost(seq, None)) };
+            let state = history.state_for(seq);
+            let state = state.map_err(|oldest| engine.lost(seq, Some(oldest)))?;
+            let _held = engine.past.hold();
+            let known = known_runs(engine, &state)?;
+            drop(manifest);
+            core_of(engine, state, &known, seq)
+        }
+        None => core_beside(engine, seq),
+    }
+}
+
+/// The oldest commit that can be read by the history, where there is one.
+pub(crate) fn oldest_commit(engine: &Engine) -> Result<Option<SeqNo>> {
+    if let Some(manifest) = &engine.manifest {
+        return Ok(manifest.lock().history().map(History::oldest));
+    }
+    if engine.follower.is_none() {
+        return Ok(None);
+    }
+    Ok(history_beside(engine)?.map(|history| history.oldest()))
+}
+
+/// Whether the last commit is read by the newest state, beside a writer that may be alive.
+pub(crate) fn is_newest_beside(engine: &Engine, seq: SeqNo) -> Result<bool> {
+    Ok(history_beside(engine)?.is_none_or(|history| history.is_newest(seq)))
+}
+
+fn history_beside(engine: &Engine) -> Result<Option<History>> {
+    let loaded = manifest::load_again(&*engine.io.disk, &engine.dir)?;
+    Ok(loaded.and_then(|loaded| History::load(&engine.io.disk, &engine.dir, &loaded)))
+}
+
+/// The same beside a writer that may be alive.
+fn core_beside(engine: &Engine, seq: SeqNo) -> Result<StoreState> {
+    let mut tries = Tries::begin(&*engine.io.clock);
+    loop {
+        let before = manifest::load_again(&*engine.io.disk, &engine.dir)?;
+        let Some(loaded) = before else { return Err(engine.lost(seq, None)) };
+        let error = match try_beside(engine, &loaded, seq) {
+            Ok(core) => return Ok(core),
+            Err(error) => error,
+        };
+        // Unless a writer has moved on meanwhile, another try is no better.
+        let after = manifest::load_again(&*engine.io.disk, &engine.dir)?;
+        if after.is_none_or(|after| !after.differs_from(&loaded)) {
+            return Err(error);
+        }
+        if !tries.goes_on() {
+            return Err(too_fast(&engine.dir));
+        }
+    }
+}
+
+fn try_beside(engine: &Engine, loaded: &LoadedManifest, seq: SeqNo) -> Result<StoreState> {
+    let history = History::load(&engine.io.disk, &engine.dir, loaded);
+    let history = history.ok_or_else(|| engine.lost(seq, None))?;
+    let state = history.state_for(seq).map_err(|oldest| engine.lost(seq, Some(oldest)))?;
+    let known = engine.core.lock().run_handles();
+    let core = core_of(engine, state, &known, seq)?;
+    // What is mapped may go meanwhile.
+    match map_runs(&core)?.first() {
+        None => Ok(core),
+        Some(damage) => Err(damage.duplicate()),
+    }
+}
+
+/// Handles of all runs of a state: those that readers have, and those of runs that only the history needs.
+fn known_runs(engine: &Engine, state: &ManifestState) -> Result<KnownRuns> {
+    let mut known = engine.past.handles();
+    {
+        let core = engine.core.lock();
+        let pinned = core.pins.values().flat_map(|pin| &pin.runs);
+        known.extend(pinned.map(|run| (run.meta.id, run.clone())));
+        known.extend(core.run_handles());
+    }
+    for entry in state.streams.values() {
+        let stream = open_definition(&entry.definition, &engine.dir.join(MANIFEST_NAME))?;
+        for meta in entry.runs.values() {
+            if let Entry::Vacant(place) = known.entry(meta.id) {
+                let handle = engine.folder.handle(&stream, meta.clone())?;
+                place.insert(engine.past.keep(&handle));
+            }
+        }
+    }
+    Ok(known)
+}
+
+fn core_of(
+    engine: &Engine,
+    mut state: ManifestState,
+    known: &KnownRuns,
+    seq: SeqNo,
+) -> Result<StoreState> {
+    // Pins of then may be of files that have gone.
+    state.pins.clear();
+    let mut core = build_core(&engine.folder, &engine.dir.join(MANIFEST_NAME), &state, known)?;
+    // Even where the state has it, by a run: commits before it may be in the log alone.
+    let from = LogFrom::Past { floor: state.wal_floor, through: seq };
+    replay(engine, &engine.dir.join(WAL_DIR), from, &mut core)?;
+    core.end_recovery();
+    core.recount();
+    // A commit that went straight to runs is the last of its state; any other is in the log.
+    if core.last_seq != seq {
+        return Err(engine.lost(seq, None));
+    }
+    Ok(core)
+}
+
+fn replay(engine: &Engine, wal_dir: &Path, from: LogFrom, core: &mut StoreState) -> Result<()> {
+    let mut report = RecoveryReport::default();
+    let mut at_gap = || Ok(());
+    let mode = ReadMode::Follower;
+    catch_up(&engine.folder, wal_dir, mode, from, core, &mut report, &mut at_gap)?;
+    Ok(())
+}
+
+impl Engine {
+    /// The error of a commit that can't be read any more.
+    pub(crate) fn lost(&self, seq: SeqNo, oldest: Option<SeqNo>) -> Error {
+        let oldest = match oldest {
+            Some(oldest) => format!("the oldest one that can be is {oldest}"),
+            None => format!("none but the last one can be, {}", self.core.lock().last_seq),
+        };
+        let message = format!("the store can't be read any more as of commit {seq}: {oldest}");
+        Error::new(ErrorKind::HistoryLost, message)
+    }
+}

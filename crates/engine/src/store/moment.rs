@@ -1,0 +1,134 @@
+//! The store as it was.
+
+use std::sync::Arc;
+
+use timestrata_format::SeqNo;
+use timestrata_io::sync::Mutex;
+
+use super::Store;
+use super::handle::Handle;
+use crate::catalog::no_pin;
+use crate::state::{Engine, StoreState};
+use crate::{Error, ErrorKind, Result, recovery};
+
+/// A moment of a store: see [`Store::at`].
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// store.pin("before the move")?;
+/// let then = store.at(&Moment::Pin("before the move".to_owned()))?;
+/// assert!(then.is_read_only());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// Behind a commit.
+    Commit(SeqNo),
+    /// When a pin was made.
+    Pin(String),
+}
+
+impl Store {
+    /// The store as it was: a store for reading, which never changes, and stays readable whatever becomes of this one.
+    ///
+    /// How far back commits can be read the setting `history_min` says; what a pin keeps can be read as long as the pin is there. Of a
+    /// pin's streams their columns are those of now. What it costs is what a recovery would.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use std::time::Duration;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    /// # let temporary = tempfile::tempdir()?;
+    /// # let dir = temporary.path().join("store");
+    /// let settings = Settings { history_min: Duration::from_secs(600), ..Settings::default() };
+    /// let store = Store::open(&dir, settings)?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// let first = appender.append(&[Cell::Int(1_000), Cell::Float(20.5)], Durability::Written)?;
+    /// appender.append(&[Cell::Int(2_000), Cell::Float(21.5)], Durability::Written)?;
+    /// let then = store.at(&Moment::Commit(first))?;
+    /// assert_eq!(then.snapshot()?.count(kitchen, &KeyRange::ALL)?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `HistoryLost` for a commit of which not all is kept any more; `InvalidArgument` for one that was not made; `NotFound` for a
+    /// pin that isn't there.
+    pub fn at(&self, moment: &Moment) -> Result<Self> {
+        let engine = self.engine();
+        engine.check_open()?;
+        let core = match moment {
+            Moment::Pin(name) => {
+                let core = engine.core.lock();
+                core.pins.get(name).ok_or_else(|| no_pin(name))?.core(&engine.folder, &core)?
+            }
+            Moment::Commit(seq) => match engine.core_now(*seq)? {
+                Some(core) => core,
+                None => recovery::core_at(engine, *seq)?,
+            },
+        };
+        let then = engine.frozen(core);
+        Ok(Self { handle: Arc::new(Handle { engine: Arc::new(then) }) })
+    }
+
+    /// The commit that a store for reading is fixed at; `None` where it is not.
+    pub fn moment(&self) -> Option<SeqNo> {
+        self.engine().moment
+    }
+
+    /// The oldest commit that [`Store::at`] can read.
+    ///
+    /// ```
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// let store = Store::memory(Settings::default())?;
+    /// assert_eq!(store.oldest_commit()?, store.stats().last_seq); // in memory there is no log
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn oldest_commit(&self) -> Result<SeqNo> {
+        let engine = self.engine();
+        engine.check_open()?;
+        let of_history = recovery::oldest_commit(engine)?;
+        let last_seq = engine.core.lock().last_seq;
+        Ok(of_history.unwrap_or(last_seq).min(last_seq))
+    }
+}
+
+impl Engine {
+    /// All streams as of a commit, if that is the last one and nothing was taken away since: a stream that was dropped behind a
+    /// commit goes with the next one, for whoever asks before and after that.
+    fn core_now(&self, seq: SeqNo) -> Result<Option<StoreState>> {
+        let mut is_newest = true;
+        if let Some(follower) = &self.follower {
+            recovery::refresh(self, follower)?;
+            is_newest = recovery::is_newest_beside(self, seq)?;
+        }
+        // What takes long comes before the locks.
+        drop(self.core_to_view(None));
+        let manifest = self.manifest.as_ref().map(Mutex::lock);
+        if let Some(history) = manifest.as_ref().and_then(|manifest| manifest.history()) {
+            is_newest = history.is_newest(seq);
+        }
+        let mut core = self.core.lock();
+        if seq > core.last_seq {
+            let why = format!("commit {seq} has not been made: the last one is {}", core.last_seq);
+            return Err(Error::new(ErrorKind::InvalidArgument, why));
+        }
+        match seq == core.last_seq && is_newest {
+            true => core.frozen().map(Some),
+            false if self.moment.is_none() => Ok(None),
+            false => Err(self.lost(seq, Some(core.last_seq))),
+        }
+    }
+}
