@@ -47,18 +47,16 @@ pub(crate) struct Recovered {
     pub(crate) history: Option<History>,
 }
 
-/// Loads for a writer: as [`load_core`], and looks at what else is there. Changes no file. `keeps_history`: whether a
-/// history of before is to go on.
+/// Loads for a writer: as [`load_core`], and looks at what else is there. Changes no file.
 pub(crate) fn recover(
     folder: &RunFolder,
     dir: &Path,
     wal_dir: &Path,
     loaded: &LoadedManifest,
-    keeps_history: bool,
 ) -> Result<Recovered> {
     let disk = &*folder.io.disk;
     manifest::check_not_stale(disk, dir, loaded)?;
-    let history = keeps_history.then(|| readable_history(folder, dir, wal_dir, loaded)).flatten();
+    let history = readable_history(folder, dir, wal_dir, loaded);
     let of_history = history.iter().flat_map(History::retired).map(|meta| meta.id).collect();
     let files = list_files(disk, dir, &loaded.state, &of_history)?;
     let damaged_runs = files.damaged_runs(disk, dir, &loaded.state)?;

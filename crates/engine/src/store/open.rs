@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use timestrata_format::{RunId, StoreId, WalId};
+use timestrata_format::{RunId, SeqNo, StoreId, WalId};
 use timestrata_io::sync::Mutex;
 use timestrata_io::{Io, LockGuard, LockOutcome};
 
@@ -116,9 +116,8 @@ impl Opening {
         };
         let created = new_manifest.is_some();
         let folder = self.folder(loaded.store_id);
-        let keeps_history = !self.memory_only && !self.settings.history_min.is_zero();
         let Recovered { core, mut report, orphans, next_run, wal_start, history } =
-            recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded, keeps_history)?;
+            recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
         report.created = created;
         let replayed = report.commits_replayed > 0 || report.torn_tail.is_some();
         let unchanged = loaded.state.closed.is_some() && loaded.damage.is_none();
@@ -139,10 +138,7 @@ impl Opening {
             report.orphans_quarantined = aside.kept;
             report.orphans_removed = aside.removed;
         }
-        let history = keeps_history.then(|| {
-            let begin = || History::begin(&self.io.disk, &self.dir, &loaded, core.last_seq);
-            history.unwrap_or_else(begin)
-        });
+        let history = self.history(&folder, history, &loaded, core.last_seq);
         let past = history.as_ref().map_or(wal_start.id, History::floor);
         let start = || self.start_wal(&folder, wal_start.clone(), past, is_sound);
         let wal = (!self.memory_only).then(|| reserve.with_room(start)).transpose()?;
@@ -162,6 +158,29 @@ impl Opening {
         let writer_lock = Mutex::new(writer_lock);
         let engine = self.engine(folder, core, report, next_run);
         Ok(Engine { manifest, wal, writer_lock, ..engine })
+    }
+
+    /// The history to go on with, which may be one that begins now. Where none is to be kept, what there was goes.
+    fn history(
+        &self,
+        folder: &RunFolder,
+        found: Option<History>,
+        loaded: &LoadedManifest,
+        last_seq: SeqNo,
+    ) -> Option<History> {
+        if self.memory_only || self.settings.history_min.is_zero() {
+            let retired = found.iter().flat_map(History::retired);
+            for meta in retired.filter(|meta| !loaded.state.is_pinned(meta.id)) {
+                // What can't be removed is in no version, and set aside by the next opening.
+                let _ = self.io.disk.remove(&folder.path(meta.id, meta.format));
+            }
+            for name in HISTORY_NAMES {
+                let _ = self.io.disk.remove(&self.dir.join(name));
+            }
+            return None;
+        }
+        let begin = || History::begin(&self.io.disk, &self.dir, loaded, last_seq);
+        Some(found.unwrap_or_else(begin))
     }
 
     /// A fresh segment, so that nothing is ever written behind a torn tail.

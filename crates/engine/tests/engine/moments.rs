@@ -276,6 +276,27 @@ fn a_store_that_keeps_history_is_checked_backed_up_and_repaired_without_it() {
     }
 }
 
+#[test]
+fn history_that_is_switched_off_leaves_no_file() {
+    let machine = Machine::new();
+    let store = machine.open(kept(manual()));
+    let events = store.create_stream(keep("events")).unwrap();
+    for round in 0..3 {
+        append(&store, events, &[pair(round, "row")]);
+        store.flush().unwrap();
+        store.compact(Some(events)).unwrap();
+    }
+    assert!(machine.run_files().len() > 1);
+    store.close().unwrap();
+    drop(store);
+    let store = machine.open(manual());
+    let report = store.recovery_report();
+    assert!(report.orphans_quarantined.is_empty() && report.orphans_removed.is_empty());
+    assert_eq!(machine.run_files().len(), 1);
+    assert!(!machine.io.disk.exists(&machine.dir.join("HISTORY")).unwrap());
+    assert_eq!(read(&store, "events").len(), 3);
+}
+
 /// What is done to a store in a random test.
 #[derive(Debug, Clone)]
 enum Step {

@@ -8,7 +8,7 @@ fn churn(wal: &Wal, seqs: std::ops::RangeInclusive<u64>, bytes: usize) -> WalId 
     for seq in seqs {
         append(wal, seq, bytes);
         if let Some(released) = wal.release_through(SeqNo(seq)).unwrap() {
-            reuse_below(&wal, released);
+            reuse_below(wal, released);
             floor = released;
         }
     }
