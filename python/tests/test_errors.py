@@ -15,6 +15,7 @@ KINDS: dict[str, type[Exception]] = {
     "TooLargeError": ValueError,
     "NotFoundError": KeyError,
     "OutOfRangeError": LookupError,
+    "HistoryLostError": LookupError,
     "ConflictError": Exception,
     "VerificationError": ValueError,
     "AlreadyExistsError": ValueError,

@@ -45,10 +45,11 @@ def answers(store: timestrata.Store) -> Answers:
 
 
 def test_every_model_and_sql_answer_as_they_did_behind_each_commit(tmp_path: Path) -> None:
-    with timestrata.open(tmp_path / "s", history_min="10min", maintenance="manual") as store:
+    with timestrata.open(tmp_path / "s", history_min="10m", maintenance="manual") as store:
         seen = {}
         for number in range(1, 7):
-            seen[write(store, number)] = answers(store)
+            seq = write(store, number)
+            seen[seq] = answers(store)
             if number % 2 == 0:
                 store.flush()
         store.compact()
@@ -56,7 +57,7 @@ def test_every_model_and_sql_answer_as_they_did_behind_each_commit(tmp_path: Pat
             with store.at(seq) as past:
                 assert answers(past) == then, seq
     # And once it was closed, beside a reader too.
-    with timestrata.open(tmp_path / "s", history_min="10min") as store:
+    with timestrata.open(tmp_path / "s", history_min="10m") as store:
         seq, then = next(iter(seen.items()))
         assert store.oldest_commit() <= seq
         assert answers(store.at(seq)) == then
@@ -77,7 +78,7 @@ def test_a_pin_is_read_by_every_model_whatever_came_later() -> None:
 
 
 def test_a_moment_takes_no_writes_and_outlives_its_store(tmp_path: Path) -> None:
-    store = timestrata.open(tmp_path / "s", history_min="10min")
+    store = timestrata.open(tmp_path / "s", history_min="10m")
     seq = write(store, 1)
     then, past = answers(store), store.at(seq)
     write(store, 2)
