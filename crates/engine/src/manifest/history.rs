@@ -192,7 +192,7 @@ impl History {
         self.fold(fold, &|_| false)
     }
 
-    /// Notes an edit; `before` is the state without it.
+    /// Notes an edit, and the runs that it takes from streams.
     pub(crate) fn note(
         &mut self,
         edit: &VersionEdit,
@@ -232,7 +232,7 @@ impl History {
     }
 
     /// Writes the whole file anew, with a first step for the base.
-    pub(crate) fn write(&mut self) {
+    fn write(&mut self) {
         let first = HistoryStep {
             last_seq: self.from,
             from_seq: self.from,

@@ -80,6 +80,19 @@ impl Seen {
     }
 }
 
+/// A store of three rows, whose history has the runs that were compacted.
+fn compacted_thrice() -> (Machine, Store, StreamId) {
+    let machine = Machine::new();
+    let store = machine.open(kept(manual()));
+    let events = store.create_stream(keep("events")).unwrap();
+    for round in 0..3 {
+        append(&store, events, &[pair(round, "row")]);
+        store.flush().unwrap();
+        store.compact(Some(events)).unwrap();
+    }
+    (machine, store, events)
+}
+
 fn value(byte: u8) -> String {
     char::from(b'a' + byte % 26).to_string()
 }
@@ -250,14 +263,7 @@ fn a_manifest_of_an_earlier_time_is_told_by_the_history() {
 
 #[test]
 fn a_store_that_keeps_history_is_checked_backed_up_and_repaired_without_it() {
-    let machine = Machine::new();
-    let store = machine.open(kept(manual()));
-    let events = store.create_stream(keep("events")).unwrap();
-    for round in 0..3 {
-        append(&store, events, &[pair(round, "row")]);
-        store.flush().unwrap();
-        store.compact(Some(events)).unwrap();
-    }
+    let (machine, store, events) = compacted_thrice();
     assert!(store.check().unwrap().findings.is_empty());
     let rows = read(&store, "events");
     let [copy, repaired] = ["copy", "repaired"].map(|name| machine.dir.with_file_name(name));
@@ -278,14 +284,7 @@ fn a_store_that_keeps_history_is_checked_backed_up_and_repaired_without_it() {
 
 #[test]
 fn history_that_is_switched_off_leaves_no_file() {
-    let machine = Machine::new();
-    let store = machine.open(kept(manual()));
-    let events = store.create_stream(keep("events")).unwrap();
-    for round in 0..3 {
-        append(&store, events, &[pair(round, "row")]);
-        store.flush().unwrap();
-        store.compact(Some(events)).unwrap();
-    }
+    let (machine, store, _) = compacted_thrice();
     assert!(machine.run_files().len() > 1);
     store.close().unwrap();
     drop(store);
