@@ -93,6 +93,9 @@ impl Engine {
         if self.reserve.leaves_room_for(bytes) {
             return true;
         }
+        if self.settings.history_min.is_zero() {
+            return false;
+        }
         let Ok(mut manifest) = self.lock_manifest() else { return false };
         let folded = self.fold_to(&mut manifest, HistoryLimits::NOTHING);
         drop(manifest);
