@@ -35,12 +35,25 @@ static CONFIGURATION: &[u8; 37] = b"narenas:2,oversize_threshold:1048576\0";
 /// True
 #[pyfunction]
 pub(crate) fn allocated_bytes() -> Option<usize> {
-    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-    {
-        // What is told is as of then.
-        tikv_jemalloc_ctl::epoch::advance().ok()?;
-        tikv_jemalloc_ctl::stats::allocated::read().ok()
-    }
-    #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+    Some(of_jemalloc()?.0)
+}
+
+/// Bytes that the native part's allocator has given out, those of pages that hold some of them, and those that it has of the system
+/// (with what is free and kept, and its own records). None where it does not tell. For who measures; not part of the package's surface.
+#[pyfunction]
+pub(crate) fn allocator_bytes() -> Option<(usize, usize, usize)> {
+    of_jemalloc()
+}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn of_jemalloc() -> Option<(usize, usize, usize)> {
+    use tikv_jemalloc_ctl::{epoch, stats};
+    // What is told is as of then.
+    epoch::advance().ok()?;
+    Some((stats::allocated::read().ok()?, stats::active::read().ok()?, stats::resident::read().ok()?))
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+const fn of_jemalloc() -> Option<(usize, usize, usize)> {
     None
 }

@@ -45,6 +45,7 @@ mod _timestrata {
     #[pymodule_export]
     use crate::{
         allocator::allocated_bytes,
+        allocator::allocator_bytes,
         codec::{cbor_decode, cbor_encode},
         command::run_command,
         commit::Commit,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import timestrata
-from timestrata._timestrata import allocated_bytes
+from timestrata._timestrata import allocator_bytes
 
 Figures = dict[str, int]
 # A topic keeps the hashes of records that have gone: so many bytes a record, for ever.
@@ -27,16 +28,20 @@ class _Mallinfo2(ctypes.Structure):
     )
 
 
-def of_allocator() -> Figures:
-    """What the program holds of its allocators' memory, without what is free and kept: of the system's and of that of the native
-    part. Nothing where one does not tell."""
-    tell = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    native = allocated_bytes()
-    if tell is None:
-        return {}
-    tell.restype = _Mallinfo2
-    told = tell()
-    return {"in_use": told.uordblks + told.hblkhd + (native or 0)}
+def of_allocators() -> Figures:
+    """What the program holds of its allocators' memory (`in_use`), and what these have of the system beside it: free and kept, or
+    lost to pages that hold little. Nothing where one does not tell."""
+    figures = {"python_blocks": sys.getallocatedblocks()}
+    tell, native = getattr(ctypes.CDLL(None), "mallinfo2", None), allocator_bytes()
+    if native is not None:
+        figures |= dict(zip(("native", "native_active", "native_resident"), native, strict=True))
+    if tell is not None:
+        tell.restype = _Mallinfo2
+        told = tell()
+        of_system = told.uordblks + told.hblkhd
+        figures |= {"system": of_system, "system_free": told.fordblks}
+        figures["in_use"] = of_system + (native[0] if native else 0)
+    return figures
 
 
 def of_process() -> Figures:
@@ -48,7 +53,7 @@ def of_process() -> Figures:
         "anonymous": int(memory["Anonymous"].split()[0]) << 10,
         "open_files": len(os.listdir("/proc/self/fd")),
         "threads": int(status["Threads"]),
-        **of_allocator(),
+        **of_allocators(),
     }
 
 
