@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use timestrata::logs::is_logs;
 use timestrata::topic::Topic;
-use timestrata::{Access, Io, Scan, Store};
+use timestrata::{Io, Scan, Store};
 
-use super::{arrivals, counted, open, table_rows};
+use super::at::At;
+use super::{arrivals, counted, table_rows};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::output::{EntryRows, FileFormat, write_batches};
@@ -55,6 +56,8 @@ pub(crate) struct ExportArgs {
     /// Columns wanted, in this order; default all.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
+    #[command(flatten)]
+    at: At,
 }
 
 #[expect(
@@ -63,7 +66,7 @@ pub(crate) struct ExportArgs {
     reason = "a user's file, not a file of a store"
 )]
 pub(crate) fn run(arguments: &ExportArgs) -> Result<()> {
-    let store = open(&arguments.dir, Access::Read)?;
+    let store = arguments.at.open(&arguments.dir)?;
     if let Some(out) = &arguments.tiles {
         return tiles(&store, &arguments.name, out);
     }

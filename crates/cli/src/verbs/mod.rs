@@ -1,5 +1,6 @@
 //! One file a verb: its arguments, and what it does.
 
+mod at;
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod compact;

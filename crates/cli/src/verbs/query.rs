@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use timestrata::Access;
 use timestrata::Store;
 use timestrata::logs::{Query, is_logs};
 use timestrata::table::{Table, TableScan, is_table};
 use timestrata::timelog::Timelog;
 
-use super::{arrivals, open, range, table_range};
+use super::at::At;
+use super::{arrivals, range, table_range};
 use crate::failure::{Failure, Result};
 use crate::message;
 use crate::output::{self, EntryRows, Format, Request};
@@ -31,6 +31,7 @@ all that it has. 'timestrata logs search' takes a filter.
 Examples:
   timestrata query ./store weather --from 2013-07-01 --to 2013-07-02T12:00:00Z
   timestrata query ./store weather --reverse --limit 10 --columns time,origin,temp
+  timestrata query ./store weather --at pin=monday
   timestrata query ./store weather --format arrow > weather.arrow")]
 pub(crate) struct QueryArgs {
     /// The store's directory.
@@ -58,10 +59,12 @@ pub(crate) struct QueryArgs {
     /// Of a table: leave out what is damaged, and tell which rows are missing, on standard error.
     #[arg(long)]
     skip_damaged: bool,
+    #[command(flatten)]
+    at: At,
 }
 
 pub(crate) fn run(arguments: &QueryArgs) -> Result<()> {
-    let store = open(&arguments.dir, Access::Read)?;
+    let store = arguments.at.open(&arguments.dir)?;
     if store.stream(&arguments.name).is_some_and(|stream| is_table(&stream)) {
         return run_on_table(&store, arguments);
     }

@@ -9,6 +9,7 @@ use rustyline::error::ReadlineError;
 use timestrata::{Access, Io, Store, duration_of_text, size_of_text};
 use timestrata_sql::{Params, Sql, SqlOptions};
 
+use super::at::At;
 use super::{counted, open};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
@@ -28,6 +29,7 @@ Examples:
   timestrata sql ./store \"SELECT count(*) FROM flights WHERE dep_delay > 60\"
   timestrata sql ./store --format csv \"SELECT * FROM weather LIMIT 10\" > weather.csv
   timestrata sql ./store --timeout 30s \"SELECT count(*) FROM flights a, flights b\"
+  timestrata sql ./store --at 1200 \"SELECT count(*) FROM flights\"
   timestrata sql ./store --write \"DELETE FROM flights WHERE carrier = 'ZZ'\"")]
 pub(crate) struct SqlArgs {
     /// The store's directory.
@@ -38,8 +40,10 @@ pub(crate) struct SqlArgs {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Allow statements that change something: nobody else may be writing.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "at")]
     write: bool,
+    #[command(flatten)]
+    at: At,
     /// Memory that a query may use; what is more is spilled to disk.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     memory: u64,
@@ -57,8 +61,10 @@ fn size(text: &str) -> std::result::Result<u64, String> {
 }
 
 pub(crate) fn run(arguments: &SqlArgs) -> Result<()> {
-    let access = if arguments.write { Access::WriteExisting } else { Access::Read };
-    let store = open(&arguments.dir, access)?;
+    let store = match arguments.write {
+        true => open(&arguments.dir, Access::WriteExisting)?,
+        false => arguments.at.open(&arguments.dir)?,
+    };
     let options = SqlOptions {
         memory_bytes_max: usize::try_from(arguments.memory).unwrap_or(usize::MAX),
         read_only: !arguments.write,

@@ -147,7 +147,10 @@ impl Engine {
     pub(crate) fn lost(&self, seq: SeqNo, oldest: Option<SeqNo>) -> Error {
         let oldest = match oldest {
             Some(oldest) => format!("the oldest one that can be is {oldest}"),
-            None => format!("none but the last one can be, {}", self.core.lock().last_seq),
+            None => format!(
+                "none but the last one can be, {}: the setting history_min has more of them kept",
+                self.core.lock().last_seq
+            ),
         };
         let message = format!("the store can't be read any more as of commit {seq}: {oldest}");
         Error::new(ErrorKind::HistoryLost, message)

@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use timestrata::Access;
 use timestrata::graph::{Graph, GraphOptions, GraphView};
 
+use super::at::At;
 use super::{open, verbs};
 use crate::failure::Result;
 
@@ -56,11 +57,13 @@ struct GraphOfStore {
     dir: PathBuf,
     /// The graph.
     graph: String,
+    #[command(flatten)]
+    at: At,
 }
 
 impl GraphOfStore {
     fn view(&self) -> Result<GraphView> {
-        let store = open(&self.dir, Access::Read)?;
+        let store = self.at.open(&self.dir)?;
         Ok(Graph::open(&store, &self.graph)?.view()?)
     }
 }

@@ -12,13 +12,14 @@ use timestrata::logs::{Logs, is_logs};
 use timestrata::table::is_table;
 use timestrata::timelog::Unit;
 use timestrata::{
-    Access, ColumnSize, Error, ErrorKind, QuarantinedFile, Snapshot, Store, StoreStats, Stream,
+    ColumnSize, Error, ErrorKind, QuarantinedFile, Snapshot, Store, StoreStats, Stream,
     StreamStats, owner_of,
 };
 
 use self::extent::Extent;
+use super::at::At;
 use super::repair::missing_as_json;
-use super::{bytes_shown, counted, grouped, open};
+use super::{bytes_shown, counted, grouped};
 use crate::failure::{Failure, Result};
 use crate::output::table::Table;
 use crate::terminal::push_visible;
@@ -41,6 +42,8 @@ pub(crate) struct InfoArgs {
     /// Print it as one JSON object.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    at: At,
 }
 
 /// What people know by one name, as it is told.
@@ -60,7 +63,7 @@ struct StreamInfo {
 }
 
 pub(crate) fn run(arguments: &InfoArgs) -> Result<()> {
-    let store = open(&arguments.dir, Access::Read)?;
+    let store = arguments.at.open(&arguments.dir)?;
     let all = store.streams();
     let (parts, mut known): (Vec<_>, Vec<_>) = all
         .into_iter()

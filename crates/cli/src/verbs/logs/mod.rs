@@ -16,6 +16,7 @@ use timestrata::logs::filter::Filter;
 use timestrata::logs::{Clock, Logs, LogsView, Query};
 use timestrata::{Access, Io};
 
+use super::at::At;
 use super::{arrivals, open, verbs};
 use crate::failure::{Failure, Result};
 use crate::times;
@@ -61,16 +62,30 @@ struct LogOfStore {
     dir: PathBuf,
     /// The log.
     name: String,
+    #[command(flatten)]
+    at: At,
 }
 
 impl LogOfStore {
+    fn view(&self) -> Result<LogsView> {
+        let store = self.at.open(&self.dir)?;
+        Ok(Logs::open(&store, &self.name)?.snapshot()?)
+    }
+}
+
+/// A log of a store, as it is from now on.
+#[derive(Debug, Args)]
+struct LogToFollow {
+    /// The store's directory.
+    dir: PathBuf,
+    /// The log.
+    name: String,
+}
+
+impl LogToFollow {
     fn logs(&self) -> Result<Logs> {
         let store = open(&self.dir, Access::Read)?;
         Ok(Logs::open(&store, &self.name)?)
-    }
-
-    fn view(&self) -> Result<LogsView> {
-        Ok(self.logs()?.snapshot()?)
     }
 }
 

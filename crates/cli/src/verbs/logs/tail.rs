@@ -8,7 +8,7 @@ use timestrata::logs::{Clock, Logs, Query};
 
 use super::print::{EntryFormat, Printer};
 use super::search::{position, print_last};
-use super::{Filtered, LogOfStore};
+use super::{Filtered, LogToFollow};
 use crate::failure::Result;
 use crate::interrupt::{Interrupt, is_output_closed};
 
@@ -29,7 +29,7 @@ Examples:
   timestrata logs tail ./store app --format json --after 2026-05-01T10:00:00.123456789Z | ./ship")]
 pub(super) struct TailArgs {
     #[command(flatten)]
-    of: LogOfStore,
+    of: LogToFollow,
     #[command(flatten)]
     filtered: Filtered,
     /// How many that are there already to begin with.

@@ -13,6 +13,7 @@ use timestrata::topic::{
 };
 use timestrata::{Access, Store};
 
+use super::super::at::At;
 use super::super::{logs, open};
 use super::TopicOfStore;
 use crate::failure::{Failure, Result};
@@ -48,14 +49,16 @@ pub(crate) struct ConsumeArgs {
     #[arg(long, value_name = "RECORDS")]
     limit: Option<usize>,
     /// Wait for more when all have been printed.
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "at")]
     follow: bool,
     /// Go on where this group has committed, and commit what was printed.
-    #[arg(long, conflicts_with_all = ["from", "partition"])]
+    #[arg(long, conflicts_with_all = ["from", "partition", "at"])]
     group: Option<String>,
     /// How records are printed.
     #[arg(long, value_enum, default_value_t = RecordFormat::Text)]
     format: RecordFormat,
+    #[command(flatten)]
+    at: At,
 }
 
 /// Print the last records of a topic, or entries of a log, and wait for more.
@@ -90,11 +93,10 @@ enum RecordFormat {
 }
 
 pub(crate) fn run(arguments: &ConsumeArgs) -> Result<()> {
-    let access = match arguments.group {
-        Some(_) => Access::WriteExisting,
-        None => Access::Read,
+    let (store, topic) = match arguments.group {
+        Some(_) => arguments.of.open(Access::WriteExisting)?,
+        None => arguments.of.open_at(&arguments.at)?,
     };
-    let (store, topic) = arguments.of.open(access)?;
     let mut consumer = consumer_of(&store, &topic, arguments)?;
     print(&mut consumer, arguments.format, arguments.limit, arguments.follow)?;
     consumer.close()?;

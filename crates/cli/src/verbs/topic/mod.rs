@@ -17,6 +17,7 @@ use clap::Args;
 use timestrata::topic::Topic;
 use timestrata::{Access, Store};
 
+use super::at::At;
 use super::open;
 use crate::failure::Result;
 
@@ -32,7 +33,15 @@ struct TopicOfStore {
 impl TopicOfStore {
     /// The store, and the topic in it.
     fn open(&self, access: Access) -> Result<(Store, Topic)> {
-        let store = open(&self.dir, access)?;
+        self.of(open(&self.dir, access)?)
+    }
+
+    /// The same as they were, for reading.
+    fn open_at(&self, at: &At) -> Result<(Store, Topic)> {
+        self.of(at.open(&self.dir)?)
+    }
+
+    fn of(&self, store: Store) -> Result<(Store, Topic)> {
         let topic = Topic::open(&store, &self.topic)?;
         Ok((store, topic))
     }
