@@ -234,7 +234,7 @@ def test_a_stall_counts_under_the_floor_that_stalled_with_it(soak: SimpleNamespa
     for floor in (disk, scheduler):
         floor.add(begin + 4_000 * MS, begin + 4_000 * MS + 1)
     of.take(begin, [disk, scheduler])
-    line, slow = soak.results.kind_lines(of, {"disk": MS, "scheduler": MS // 10})
+    line, slow = soak.results.kind_lines(of, of.settled, {"disk": MS, "scheduler": MS // 10})
     assert line["slow"] == {"disk": 1, "scheduler": 1, "processor": 0, "host": 0, "neither": 1}
     # Fifty medians of the disk, which are more than the kind's own.
     assert line["limit_ms"] == 50.0 and line["over_own"] == 3
@@ -250,7 +250,7 @@ def test_a_stall_counts_under_the_floor_that_stalled_with_it(soak: SimpleNamespa
         other.add(begin + at, begin + at + MS // 100, True)
     other.add(begin + 1_000 * MS, begin + 1_030 * MS, True)
     other.take(begin, [disk, scheduler])
-    line, slow = soak.results.kind_lines(other, {"disk": MS, "scheduler": MS // 10})
+    line, slow = soak.results.kind_lines(other, other.settled, {"disk": MS, "scheduler": MS // 10})
     assert (slow, line["over_own"]) == ([], 1)
 
 
@@ -260,10 +260,10 @@ def test_what_is_slow_waits_until_the_floors_have_seen_its_end(soak: SimpleNames
     of = soak.recorder.Kind("topic", "send")
     of.add(begin, begin + 300 * MS, True)
     of.take(begin, [disk])
-    assert of.slowest == [] and len(of.pending) == 1
+    assert of.settled == [] and len(of.pending) == 1
     disk.add(begin + 10 * MS, begin + 400 * MS)
     of.take(begin, [disk])
-    assert of.pending == [] and of.slowest[0].floors == (("disk", 290 * MS),)
+    assert of.pending == [] and of.settled[0].floors == (("disk", 290 * MS),)
 
 
 def test_what_floors_wait_at_once_counts_once(soak: SimpleNamespace) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter_ns
@@ -19,6 +20,7 @@ from bench.python.soak.histogram import Histogram
 # A probe that waited for longer is kept, to be held against operations that were slow at the same time.
 STALL_NS_MIN = 500_000
 KEPT_NS = 180 * 1_000_000_000
+FORGOTTEN_MIN = 256
 SLEEP_NS = 1_000_000
 # As much as a small commit, and between two of them: often enough to meet a stall that an operation waits for.
 WRITE_BYTES = 512
@@ -33,6 +35,33 @@ WRITE_GAP_SECONDS = 0.015
 FILE_BYTES = 1 << 20
 
 
+class Spans:
+    """Spans of time in the order of their ends, the latest of them: 16 bytes each, since a machine that stalls often would else
+    seem to be a store that grows."""
+
+    def __init__(self) -> None:
+        self._starts, self._ends = array("q"), array("q")
+
+    def add(self, start: int, end: int) -> None:
+        self._starts.append(start)
+        self._ends.append(end)
+
+    def forget(self, before: int) -> None:
+        """Those that ended before; now and then, many at once."""
+        first = bisect_left(self._ends, before)
+        if first > FORGOTTEN_MIN:
+            del self._starts[:first], self._ends[:first]
+
+    def within(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The parts of a span of time that they cover."""
+        first = bisect_right(self._ends, start)
+        parts = (
+            (max(start, since), min(end, until))
+            for since, until in zip(self._starts[first:], self._ends[first:], strict=True)
+        )
+        return [(since, until) for since, until in parts if since < until]
+
+
 class Floor:
     """A thread that measures again and again; `waited` tells which parts of a span of time it spent waiting."""
 
@@ -43,7 +72,7 @@ class Floor:
     def __init__(self) -> None:
         self.interval, self.steady = Histogram(), Histogram()
         self.is_steady = False
-        self.stalls: deque[tuple[int, int]] = deque()
+        self.stalls = Spans()
         self.seen_to = perf_counter_ns()
         self._lock = threading.Lock()
 
@@ -54,9 +83,8 @@ class Floor:
             if self.is_steady:
                 self.steady.add(end - start)
             if end - start >= STALL_NS_MIN:
-                self.stalls.append((start, end))
-            while self.stalls and self.stalls[0][1] < end - KEPT_NS:
-                self.stalls.popleft()
+                self.stalls.add(start, end)
+                self.stalls.forget(end - KEPT_NS)
             self.seen_to = end
 
     def take(self) -> Histogram:
@@ -68,8 +96,7 @@ class Floor:
     def waited(self, start: int, end: int) -> list[tuple[int, int]]:
         """The parts of a span of time in which a probe waited."""
         with self._lock:
-            parts = [(max(start, since), min(end, until)) for since, until in self.stalls]
-        return [(since, until) for since, until in parts if since < until]
+            return self.stalls.within(start, end)
 
     def probe(self) -> None:
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 
 STEPS = 16
@@ -23,25 +24,28 @@ def middle_of(bucket: int) -> int:
     return (rest << power) + (1 << power) // 2
 
 
+# Up to 78 hours; what is longer is in the last one.
+BUCKETS = bucket_of(1 << 48)
+
+
 class Histogram:
-    """How often which latency was seen, and the longest exactly."""
+    """How often which latency was seen, and the longest exactly. As large when it is empty as when it is full."""
 
     __slots__ = ("count", "counts", "longest")
 
     def __init__(self) -> None:
-        self.counts: dict[int, int] = {}
+        self.counts = array("Q", bytes(8 * BUCKETS))
         self.count = 0
         self.longest = 0
 
     def add(self, ns: int) -> None:
-        bucket = bucket_of(ns)
-        self.counts[bucket] = self.counts.get(bucket, 0) + 1
+        self.counts[min(bucket_of(ns), BUCKETS - 1)] += 1
         self.count += 1
         self.longest = max(self.longest, ns)
 
     def merge(self, other: Histogram) -> None:
-        for bucket, count in other.counts.items():
-            self.counts[bucket] = self.counts.get(bucket, 0) + count
+        for bucket, count in enumerate(other.counts):
+            self.counts[bucket] += count
         self.count += other.count
         self.longest = max(self.longest, other.longest)
 
@@ -49,15 +53,17 @@ class Histogram:
         """The latency that `share` (0 to 1) of all are not above; 0 of none."""
         wanted = share * self.count
         seen = 0
-        for bucket in sorted(self.counts):
-            seen += self.counts[bucket]
-            if seen >= wanted:
+        for bucket, count in enumerate(self.counts):
+            seen += count
+            if count and seen >= wanted:
                 return min(middle_of(bucket), self.longest)
         return self.longest
 
     def over(self, ns: float) -> int:
         """How many were longer, as far as the buckets tell."""
-        return sum(count for bucket, count in self.counts.items() if middle_of(bucket) > ns)
+        return sum(
+            count for bucket, count in enumerate(self.counts) if count and middle_of(bucket) > ns
+        )
 
     def form(self) -> list[float]:
         """How many, and p50, p99 and the longest in microseconds."""

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import heapq
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from bench.python.soak.floor import Floor, covered
 from bench.python.soak.histogram import Histogram
+from bench.python.soak.lines import Lines
 
 # What the store did in a span of time.
 During = Callable[[int, int], tuple[str, ...]]
 # What may turn out to be slow is kept: what takes so many medians of its kind, and so many of each floor. Medians move a
-# little until the run is over, so it is less than what is slow then; and few, or what is kept would be what grows.
+# little until the run is over, so it is less than what is slow then.
 KEPT_MEDIANS = 30
 KEPT_NS_MIN = 1_000_000
-KEPT_OF_A_KIND = 200
 
 
-@dataclass(frozen=True, order=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Slow:
     """An operation that took long; for how much of it each floor's probes waited too, and all of them, in nanoseconds."""
 
@@ -41,7 +40,8 @@ class Kind:
         self.interval, self.steady, self.whole = Histogram(), Histogram(), Histogram()
         self.kept_from = KEPT_NS_MIN
         self.pending: list[tuple[int, int]] = []
-        self.slowest: list[Slow] = []
+        # What was slow and has been held against the floors.
+        self.settled: list[Slow] = []
         self.lock = threading.Lock()
 
     def add(self, start: int, end: int, is_steady: bool) -> None:
@@ -74,20 +74,20 @@ class Kind:
             beside = tuple((name, covered(of)) for name, of in parts.items())
             together = covered([part for of in parts.values() for part in of])
             events = during(start, end)
-            slow = Slow(end - start, self.name, start - begin, beside, together, events)
-            heapq.heappush(self.slowest, slow)
-            if len(self.slowest) > KEPT_OF_A_KIND:
-                heapq.heappop(self.slowest)
+            self.settled.append(
+                Slow(end - start, self.name, start - begin, beside, together, events)
+            )
         return taken
 
 
 class Recorder:
-    """All kinds, which come into being with their first operation."""
+    """All kinds, which come into being with their first operation. What was slow goes to a file."""
 
-    def __init__(self, begin: int) -> None:
+    def __init__(self, begin: int, slow: Lines) -> None:
         self.begin = begin
         self.is_steady = False
         self.kinds: dict[str, Kind] = {}
+        self._slow = slow
         self._lock = threading.Lock()
 
     def kind(self, model: str, name: str) -> Kind:
@@ -100,6 +100,18 @@ class Recorder:
 
     def take(self, floors: Sequence[Floor], during: During) -> dict[str, tuple[str, Histogram]]:
         """By kind, its model and what was added since the last call."""
-        return {
-            kind.name: (kind.model, kind.take(self.begin, floors, during)) for kind in self.all()
-        }
+        taken = {}
+        for kind in self.all():
+            taken[kind.name] = (kind.model, kind.take(self.begin, floors, during))
+            settled, kind.settled = kind.settled, []
+            for slow in settled:
+                self._slow.add(asdict(slow))
+        return taken
+
+    def slow(self) -> dict[str, list[Slow]]:
+        """By kind, all that was slow enough to be kept."""
+        found: dict[str, list[Slow]] = {kind.name: [] for kind in self.all()}
+        for line in self._slow.all():
+            floors = tuple((name, ns) for name, ns in line.pop("floors"))
+            found[line["kind"]].append(Slow(**line | {"floors": floors}))
+        return found

@@ -38,9 +38,9 @@ def write(path: Path, outcome: Outcome) -> Results:
     medians = {
         floor.name: floor.steady.percentile(0.5) for floor in outcome.floors if floor.is_a_wait
     }
-    kinds, slow = [], []
+    kinds, slow, kept = [], [], outcome.recorder.slow()
     for kind in outcome.recorder.all():
-        line, of = kind_lines(kind, medians)
+        line, of = kind_lines(kind, kept[kind.name], medians)
         kinds.append(line)
         slow += of
     # Those that nothing explains are kept, however short.
@@ -100,11 +100,13 @@ def _floor(floor: Floor) -> Line:
     return {"steady": floor.steady.form()}
 
 
-def kind_lines(kind: Kind, medians: dict[str, int]) -> tuple[Line, list[Line]]:
-    """A kind's figures, and its operations that were slow, each with why."""
+def kind_lines(
+    kind: Kind, kept: Sequence[Slow], medians: dict[str, int]
+) -> tuple[Line, list[Line]]:
+    """A kind's figures, and those of its operations that were slow, each with why."""
     median = kind.steady.percentile(0.5)
     limit = SLOW_MEDIANS * max(median, *medians.values())
-    slow = [_slow(each) for each in kind.slowest if each.ns > limit]
+    slow = [_slow(each) for each in kept if each.ns > limit]
     why = {name: sum(line["why"] == name for line in slow) for name in WHY}
     line = {
         "name": kind.name,

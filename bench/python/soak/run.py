@@ -18,6 +18,7 @@ import timestrata
 from bench.python.common.files import fresh
 from bench.python.soak.events import Events
 from bench.python.soak.floor import DiskFloor, Floor, HostFloor, ProcessorFloor, SchedulerFloor
+from bench.python.soak.lines import Lines
 from bench.python.soak.loads.consumers import ConsumerLoad, Group
 from bench.python.soak.loads.graph import GraphLoad
 from bench.python.soak.loads.load import Load, Shared
@@ -91,7 +92,7 @@ class Soak:
         return outcome
 
     def _loads(self, store: timestrata.Store) -> list[Load]:
-        self.shared = Shared(store, self.settings, Recorder(self.begin))
+        self.shared = Shared(store, self.settings, Recorder(self.begin, Lines(self.folder / "slow")))
         shared, group = self.shared, Group()
         loads: list[Load] = [
             TimelogLoad(shared), TableLoad(shared), LogsLoad(shared), TopicLoad(shared), GraphLoad(shared),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import threading
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ import timestrata
 from bench.python.soak import figures
 from bench.python.soak.floor import Floor
 from bench.python.soak.histogram import merged
+from bench.python.soak.lines import Lines
 from bench.python.soak.loads.topic import NAME
 
 if TYPE_CHECKING:
@@ -22,21 +22,6 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 # What the greatest of an interval is told of, beside its median.
 PEAKS = ("rss", "anonymous", "bytes", "files", "open_files", "threads")
-
-
-class Lines:
-    """Lines in a file: in memory they would be what grows."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        path.write_text("", encoding="utf-8")
-
-    def add(self, line: dict[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-
-    def all(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
 
 
 class Sampler:
