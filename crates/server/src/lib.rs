@@ -26,6 +26,7 @@ mod json_lines;
 mod layers;
 mod log_tcp;
 mod metrics;
+mod moments;
 mod query_task;
 mod retry;
 mod routes;

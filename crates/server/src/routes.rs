@@ -19,7 +19,7 @@ use axum::routing::{delete, get, post};
 
 use crate::error::Failure;
 use crate::state::AppState;
-use crate::{drain, hosts, layers};
+use crate::{drain, hosts, layers, moments};
 
 /// Longest body of a request that is read whole: a query's.
 const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
@@ -29,6 +29,7 @@ pub(crate) fn router(state: &AppState) -> Router {
     // Bodies of ingests have their own bound, and take the time that they take.
     let ingest =
         Router::new().route("/tables/{table}/ingest", post(ingest::ingest)).merge(logs::ingest());
+    let ingest = ingest.route_layer(from_fn_with_state(state.clone(), moments::read_at));
     let timed = Router::new()
         .route("/tables", get(tables::list))
         .route("/tables/{table}", delete(tables::drop))
@@ -38,6 +39,7 @@ pub(crate) fn router(state: &AppState) -> Router {
         .route("/tables/{table}/schema", get(tables::schema))
         .route("/sql", post(sql::sql))
         .merge(logs::timed())
+        .route_layer(from_fn_with_state(state.clone(), moments::read_at))
         .layer(DefaultBodyLimit::max(SMALL_BODY_BYTES_MAX))
         .layer(from_fn_with_state(state.clone(), layers::in_time));
     // Who looks after the server must be heard when it is busy.

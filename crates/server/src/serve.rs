@@ -73,7 +73,7 @@ impl Server {
             tokens,
             stopping,
         };
-        let state = AppState { shared: Arc::new(shared) };
+        let state = AppState { shared: Arc::new(shared), then: None };
         let log_tcp = match &state.config.log_tcp {
             Some(config) => Some(LogTcp::bind(state.clone(), config).await?),
             None => None,

@@ -19,6 +19,8 @@ use crate::metrics::Metrics;
 #[derive(Debug, Clone)]
 pub(crate) struct AppState {
     pub(crate) shared: Arc<ServerState>,
+    /// The store as a request wants it, where that is not as it is now.
+    pub(crate) then: Option<Store>,
 }
 
 /// The store, and what all requests to it go by and count on.
@@ -47,14 +49,27 @@ impl std::ops::Deref for AppState {
 }
 
 impl AppState {
+    /// The store to read.
+    pub(crate) fn read(&self) -> &Store {
+        self.then.as_ref().unwrap_or(&self.store)
+    }
+
+    /// SQL over the store to read; over that of now it writes too.
+    pub(crate) fn sql(&self) -> Result<Sql> {
+        match &self.then {
+            None => Ok(self.sql.clone()),
+            Some(then) => Ok(self.sql.at_snapshot(then.snapshot()?)),
+        }
+    }
+
     /// A table that exists.
     pub(crate) fn table(&self, name: &str) -> Result<Table> {
-        Ok(Table::open(&self.store, name)?)
+        Ok(Table::open(self.read(), name)?)
     }
 
     /// A log that exists.
     pub(crate) fn logs(&self, name: &str) -> Result<Logs> {
-        Ok(Logs::open(&self.store, name)?)
+        Ok(Logs::open(self.read(), name)?)
     }
 
     /// A log, which is made if it isn't there. One that is there may have been made with any options.

@@ -14,6 +14,7 @@ use serde_json::json;
 use timestrata_logs::Logs;
 
 use crate::error::{Result, success};
+use crate::moments::Reading;
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
@@ -36,8 +37,8 @@ pub(super) fn timed() -> Router<AppState> {
 }
 
 /// `GET /logs`.
-async fn list(State(state): State<AppState>) -> Response {
-    success(json!(Logs::names(&state.store)))
+async fn list(Reading(state): Reading) -> Response {
+    success(json!(Logs::names(state.read())))
 }
 
 /// `DELETE /logs/{name}`: the log and its entries, durably.

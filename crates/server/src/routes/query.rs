@@ -1,6 +1,5 @@
 //! `GET /tables/{table}/query`: rows in time order.
 
-use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use serde::Deserialize;
@@ -11,6 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::answer::{self, AnswerForm, AnswerRows};
 use crate::error::{Failure, Result};
+use crate::moments::Reading;
 use crate::query_task::run_query;
 use crate::routes::named::Named;
 use crate::routes::parameters::Parameters;
@@ -100,7 +100,7 @@ impl QueryParameters {
 }
 
 pub(super) async fn query(
-    State(state): State<AppState>,
+    Reading(state): Reading,
     Named(name): Named<String>,
     Parameters(asked): Parameters<QueryParameters>,
     uri: Uri,

@@ -1,6 +1,6 @@
 //! `POST /sql`: one statement over all models.
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
@@ -11,6 +11,7 @@ use timestrata_sql::{BlockingResult, Params, ScalarValue, Sql};
 use crate::answer::{self, AnswerForm, AnswerRows};
 use crate::content_type;
 use crate::error::{Failure, Result};
+use crate::moments::Reading;
 use crate::query_task::run_query;
 use crate::routes::parameters::JsonBody;
 use crate::state::AppState;
@@ -58,7 +59,7 @@ impl<S: Send + Sync> FromRequest<S> for SqlRequest {
 }
 
 pub(super) async fn sql(
-    State(state): State<AppState>,
+    Reading(state): Reading,
     headers: HeaderMap,
     asked: SqlRequest,
 ) -> Result<Response> {
@@ -76,7 +77,7 @@ pub(super) async fn answered(
     ask: impl FnOnce(&Sql) -> timestrata_engine::Result<BlockingResult> + Send + 'static,
 ) -> Result<Response> {
     let threads = state.sql.threads()?;
-    let sql = state.sql.for_query(&query);
+    let sql = state.sql()?.for_query(&query);
     let asked = query.clone();
     run_query(&threads, &query, move || {
         let rows = ask(&sql)?;

@@ -10,13 +10,14 @@ use tokio::runtime::Handle;
 
 use crate::answer::json_row;
 use crate::error::{Failure, Result, success};
+use crate::moments::Reading;
 use crate::query_task::run_query;
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// `GET /tables`.
-pub(super) async fn list(State(state): State<AppState>) -> Response {
-    success(json!(Table::names(&state.store)))
+pub(super) async fn list(Reading(state): Reading) -> Response {
+    success(json!(Table::names(state.read())))
 }
 
 /// `DELETE /tables/{table}`.
@@ -34,7 +35,7 @@ pub(super) async fn drop(
 
 /// `GET /tables/{table}/count`.
 pub(super) async fn count(
-    State(state): State<AppState>,
+    Reading(state): Reading,
     Named(name): Named<String>,
     uri: Uri,
 ) -> Result<Response> {
@@ -49,7 +50,7 @@ pub(super) async fn count(
 
 /// `GET /tables/{table}/schema`.
 pub(super) async fn schema(
-    State(state): State<AppState>,
+    Reading(state): Reading,
     Named(name): Named<String>,
 ) -> Result<Response> {
     let table = state.table(&name)?;
@@ -74,7 +75,7 @@ pub(super) async fn schema(
 
 /// `GET /tables/{table}/rows/{id}`: the row of that upsert key, or null.
 pub(super) async fn row(
-    State(state): State<AppState>,
+    Reading(state): Reading,
     Named((name, id)): Named<(String, String)>,
 ) -> Result<Response> {
     blocking(move || {

@@ -12,6 +12,7 @@ mod hosts;
 mod ingest;
 mod logs;
 mod logs_ingest;
+mod moments;
 mod tail;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;

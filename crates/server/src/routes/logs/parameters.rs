@@ -13,6 +13,7 @@ use timestrata_logs::filter::Filter;
 use timestrata_table::parse_time;
 
 use crate::error::{Failure, Result};
+use crate::moments::Reading;
 use crate::routes::named::Named;
 use crate::routes::parameters::Parameters;
 use crate::state::AppState;
@@ -51,7 +52,8 @@ impl FromRequestParts<AppState> for LogRequest {
         let Named(name) = Named::from_request_parts(parts, state).await?;
         let asked = LogParameters::from_request_parts(parts, state).await?;
         let (headers, uri) = (parts.headers.clone(), parts.uri.clone());
-        Ok(Self { state: state.clone(), name, asked, headers, uri })
+        let Reading(state) = Reading::from_request_parts(parts, state).await?;
+        Ok(Self { state, name, asked, headers, uri })
     }
 }
 

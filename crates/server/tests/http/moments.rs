@@ -1,0 +1,101 @@
+//! `at=MOMENT`: what reads reads the store as it was.
+
+use std::time::Duration;
+
+use serde_json::json;
+use timestrata_engine::{Settings, Store};
+
+use crate::harness::{Harness, TRADES};
+
+/// A server over a store with a history, which is given too.
+fn with_history() -> (tempfile::TempDir, Store, Harness) {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = Settings { history_min: Duration::from_secs(600), ..Settings::default() };
+    let store = Store::open(dir.path().join("store"), settings).unwrap();
+    let server = Harness::on(store.clone(), &[], None);
+    (dir, store, server)
+}
+
+fn post_log(server: &Harness, line: &str) {
+    let body = json!({ "message": line, "level": "info" }).to_string();
+    server.post("/logs/app", "application/x-ndjson", body.as_bytes()).data();
+}
+
+#[test]
+fn every_route_that_reads_reads_the_store_as_it_was() {
+    let (_dir, store, server) = with_history();
+    server.csv("trades", TRADES).data();
+    post_log(&server, "first line");
+    let seq = store.pin("monday").unwrap();
+    std::thread::sleep(Duration::from_millis(2));
+    let time =
+        server.sql("SELECT now() AS t", json!([])).data()[0]["t"].as_str().unwrap().to_owned();
+    std::thread::sleep(Duration::from_millis(2));
+    let sql = json!({ "query": "SELECT count(*) AS n FROM trades" }).to_string();
+    let ask = |at: &str| {
+        let with = |path: &str| match (at, path.contains('?')) {
+            ("", _) => path.to_owned(),
+            (at, true) => format!("{path}&at={at}"),
+            (at, false) => format!("{path}?at={at}"),
+        };
+        let paths = [
+            "/tables",
+            "/tables/trades/count",
+            "/tables/trades/schema",
+            "/tables/trades/query?order=desc",
+            "/tables/trades/query?where=price%20%3E%201&limit=5",
+            "/tables/trades/rows/4",
+            "/logs",
+            "/logs/app/count",
+            "/logs/app/search?filter=line",
+            "/logs/app/histogram",
+            "/logs/app/facets?fields=level",
+        ];
+        let mut answers: Vec<_> = paths.iter().map(|path| server.get(&with(path)).data()).collect();
+        answers.push(server.post(&with("/sql"), "application/json", sql.as_bytes()).data());
+        answers
+    };
+    let then = ask("");
+    server
+        .csv("trades", "timestamp,symbol,price,volume,note\n2024-05-01T11:00:00Z,B,9.5,1,late\n")
+        .data();
+    server.csv("quotes", TRADES).data();
+    post_log(&server, "second line");
+    server.post("/logs/other", "application/x-ndjson", b"{\"message\": \"third line\"}").data();
+    let now = ask("");
+    // Of a pin the columns of tables are those of now.
+    for at in [seq.to_string(), time.replace('+', "%2B")] {
+        for (place, (then, (found, now))) in then.iter().zip(ask(&at).iter().zip(&now)).enumerate()
+        {
+            assert_eq!(found, then, "{at}, place {place}");
+            assert_ne!(found, now, "{at}, place {place}");
+        }
+    }
+    assert_eq!(ask("pin%3Dmonday")[1], json!({ "count": 3 }));
+}
+
+#[test]
+fn a_moment_is_neither_changed_nor_followed_and_what_is_none_is_refused() {
+    let (_dir, store, server) = with_history();
+    server.csv("trades", TRADES).data();
+    post_log(&server, "first line");
+    let last = store.stats().last_seq.0;
+    let refused = server.post("/tables/trades/ingest?at=1", "text/csv", TRADES.as_bytes());
+    assert!(refused.error(400).contains("at: what was can be read"));
+    assert!(server.delete("/tables/trades?at=1").error(400).contains("at: what was"));
+    assert!(server.get("/logs/app/tail?at=1").error(400).contains("at: what was"));
+    let write = json!({ "query": "DELETE FROM trades" }).to_string();
+    let write = server.post(&format!("/sql?at={last}"), "application/json", write.as_bytes());
+    assert!(write.error(403).contains("never changes"), "{}", write.text());
+    let count = |at: &str| server.get(&format!("/tables/trades/count?at={at}"));
+    assert_eq!(count(&last.to_string()).data(), json!({ "count": 3 }));
+    assert!(count("yesterday").error(400).contains("yesterday"));
+    assert!(count("1&at=2").error(400).contains("at"));
+    assert!(count("2100-01-01").error(400).contains("has not come"));
+    assert!(count(&(last + 1).to_string()).error(400).contains("has not been made"));
+    assert!(count("pin%3Dmonday").error(404).contains("monday"));
+    // Without a history what was is lost.
+    let server = Harness::new();
+    server.csv("trades", TRADES).data();
+    assert!(server.get("/tables/trades/count?at=0").error(410).contains("history_min"));
+}
