@@ -50,7 +50,11 @@ fn of_jemalloc() -> Option<(usize, usize, usize)> {
     use tikv_jemalloc_ctl::{epoch, stats};
     // What is told is as of then.
     epoch::advance().ok()?;
-    Some((stats::allocated::read().ok()?, stats::active::read().ok()?, stats::resident::read().ok()?))
+    Some((
+        stats::allocated::read().ok()?,
+        stats::active::read().ok()?,
+        stats::resident::read().ok()?,
+    ))
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]

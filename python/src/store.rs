@@ -15,6 +15,7 @@ use crate::handle::{Handle, leave};
 use crate::lock::Lock;
 use crate::path::GivenPath;
 use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport, missing_rows};
+use crate::timestamp::time_ns;
 
 /// An open store: a directory, or memory. Made by `timestrata.open`.
 ///
@@ -214,13 +215,17 @@ impl Store {
     ///     Behind this commit.
     /// pin : str, optional
     ///     As the pin of this name has it.
+    /// time : datetime or str, optional
+    ///     Behind the last commit that was made by then: a datetime, or a time in ISO 8601, such as ``"2026-05-01T09:30:00Z"``. Commits are
+    ///     dated to the millisecond, by a clock that never goes back.
     ///
     /// Raises
     /// ------
     /// HistoryLostError
     ///     Not all of what was there behind that commit is kept any more.
     /// InvalidArgumentError
-    ///     The commit was not made yet; neither a commit nor a pin is given, or both are.
+    ///     The commit was not made yet, or the time has not come; none of a commit, a pin and a time is given, or more than one; a time of a
+    ///     store in memory.
     /// NotFoundError
     ///     There is no such pin.
     ///
@@ -237,12 +242,22 @@ impl Store {
     /// [(1, 'opened')]
     /// >>> store.at(commit + 1).timelog("door")[2]
     /// ['closed']
-    #[pyo3(signature = (seq=None, /, *, pin=None))]
-    fn at(&self, py: Python<'_>, seq: Option<u64>, pin: Option<&str>) -> PyResult<Self> {
-        let moment = match (seq, pin) {
-            (Some(seq), None) => Moment::Commit(SeqNo(seq)),
-            (None, Some(pin)) => Moment::Pin(pin.to_owned()),
-            _ => return Err(invalid("at() takes a commit's number, or pin=..., and not both")),
+    #[pyo3(signature = (seq=None, /, *, pin=None, time=None))]
+    fn at(
+        &self,
+        py: Python<'_>,
+        seq: Option<u64>,
+        pin: Option<&str>,
+        time: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let time = time.map(time_ns).transpose()?.flatten();
+        let moment = match (seq, pin, time) {
+            (Some(seq), None, None) => Moment::Commit(SeqNo(seq)),
+            (None, Some(pin), None) => Moment::Pin(pin.to_owned()),
+            (None, None, Some(time_ns)) => Moment::Time(time_ns),
+            _ => {
+                return Err(invalid("at() takes one of a commit's number, pin=... and time=..."));
+            }
         };
         let then = self.handle.detached(py, |store| store.at(&moment))?;
         Ok(Self::new(Handle::new(then, "r", self.handle.durability)))
@@ -258,6 +273,30 @@ impl Store {
     /// True
     fn oldest_commit(&self, py: Python<'_>) -> PyResult<u64> {
         self.handle.detached(py, |store| store.oldest_commit()).map(|seq| seq.0)
+    }
+
+    /// Tell what is kept of the past, and the bytes that it takes on disk.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     ``oldest_commit``; ``run_bytes`` and ``log_bytes``, of runs that were replaced and of log that no recovery needs, both kept for
+    ///     `at` alone; and ``pinned_bytes``, of runs that only pins keep.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> timestrata.open().history()
+    /// {'oldest_commit': 0, 'run_bytes': 0, 'log_bytes': 0, 'pinned_bytes': 0}
+    fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let history = self.handle.detached(py, |store| store.history())?;
+        [
+            ("oldest_commit", history.oldest_seq.0),
+            ("run_bytes", history.run_bytes),
+            ("log_bytes", history.log_bytes),
+            ("pinned_bytes", history.pinned_bytes),
+        ]
+        .into_py_dict(py)
     }
 
     /// List all pins.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,37 @@ def test_a_moment_takes_no_writes_and_outlives_its_store(tmp_path: Path) -> None
     assert past.mode == "r"
 
 
+def test_a_time_finds_the_last_commit_that_was_made_by_then(tmp_path: Path) -> None:
+    with timestrata.open(tmp_path / "s", history_min="10m") as store:
+        seen = []
+        for number in range(1, 4):
+            seq = write(store, number)
+            seen.append((seq, datetime.now(UTC), answers(store)))
+            time.sleep(0.005)
+            store.flush()
+        with timestrata.open(tmp_path / "s", mode="r") as reader:
+            for of in (store, reader):
+                for seq, when, then in seen:
+                    assert answers(of.at(time=when)) == then, seq
+                    assert answers(of.at(time=when.isoformat())) == then, seq
+        for given in (datetime.now(UTC) + timedelta(hours=1), "2100-01-01T00:00:00Z"):
+            with pytest.raises(InvalidArgumentError, match="has not come"):
+                store.at(time=given)
+        with pytest.raises(InvalidArgumentError, match="noon"):
+            store.at(time="noon")
+    # Without a history the last commit is there, and none before it.
+    with timestrata.open(tmp_path / "t") as store:
+        write(store, 1)
+        when = datetime.now(UTC)
+        time.sleep(0.005)
+        write(store, 2)
+        assert len(store.at(time=datetime.now(UTC)).timelog("doors")) == 2
+        with pytest.raises(HistoryLostError, match="history_min"):
+            store.at(time=when)
+    with pytest.raises(InvalidArgumentError, match="in memory"):
+        timestrata.open().at(time=when)
+
+
 def test_what_is_not_kept_or_not_made_is_said_so(tmp_path: Path) -> None:
     with timestrata.open(tmp_path / "s") as store:
         first = write(store, 1)
@@ -100,7 +133,7 @@ def test_what_is_not_kept_or_not_made_is_said_so(tmp_path: Path) -> None:
             store.at(first)
         with pytest.raises(InvalidArgumentError, match="has not been made"):
             store.at(last + 1)
-        with pytest.raises(InvalidArgumentError, match="and not both"):
+        with pytest.raises(InvalidArgumentError, match="takes one of"):
             store.at(first, pin="monday")
-        with pytest.raises(InvalidArgumentError, match="and not both"):
+        with pytest.raises(InvalidArgumentError, match="takes one of"):
             store.at()

@@ -68,8 +68,8 @@ pub use settings::{
 pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};
 pub use store::{
-    Access, BulkCommit, CommitPart, GroupAppender, LockRank, Moment, RowAppender, RowChange, Store,
-    StoreStats, StreamStats,
+    Access, BulkCommit, CommitPart, GroupAppender, HistoryStats, LockRank, Moment, RowAppender,
+    RowChange, Store, StoreStats, StreamStats,
 };
 pub use stream::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, COMPRESSION_PROPERTY, LeadKind, RunCompression,

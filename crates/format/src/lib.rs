@@ -37,4 +37,4 @@ pub use word_filters::WordFilters;
 
 /// The version of all file formats of this build. A store records the version that wrote
 /// it; a build opens its own version and every earlier one, and refuses later ones.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;

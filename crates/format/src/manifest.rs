@@ -198,6 +198,11 @@ pub enum ManifestOp {
         /// The last commit of the store.
         last_seq: SeqNo,
     },
+    /// When the last commit was made, milliseconds since the epoch: no later one has an earlier time. Where an edit adds a
+    /// commit that is not in the WAL, it is the time of that.
+    CommitTime(u64),
+    /// A commit that is not in the WAL: its number is not given again, whatever becomes of what it changed.
+    Committed(SeqNo),
 }
 
 /// Operations that hold together or not at all.

@@ -36,6 +36,12 @@ pub const ALIGNED_PAYLOAD_BYTES_MIN: usize = 1024;
 /// that a crash tore.
 pub const END_MARK_BYTES: usize = 16;
 
+/// Bits of a commit's wall clock in its record: milliseconds since the epoch up to the year 2109.
+const TIME_BITS: u32 = 42;
+
+/// A commit so far behind the last sync, or further, does not tell of that.
+const LAG_MAX: u64 = (1 << (u64::BITS - TIME_BITS)) - 1;
+
 /// Stands in every record header, so that a search for records can skip what is none.
 const RECORD_MAGIC: u16 = 0xC5D7;
 
@@ -139,18 +145,22 @@ pub struct RecordHeader {
     pub payload_crc: u32,
     /// The commit.
     pub seq: SeqNo,
-    /// The last record's commit that was known to be durable when this was written.
+    /// The last record's commit that was known to be durable when this was written; 0 where that is not told.
     pub synced_through: SeqNo,
+    /// Of a commit: when it was made, milliseconds since the epoch. None of other records, and of commits that a build
+    /// before format version 4 wrote.
+    pub time_ms: Option<u64>,
 }
 
 impl RecordHeader {
     /// Its bytes at `offset` of the segment with that seed.
     pub fn encode(&self, seed: RecordSeed, offset: u64) -> [u8; RECORD_HEADER_BYTES] {
-        let kind = match self.kind {
-            RecordKind::Start => 1,
-            RecordKind::Commit => 2,
-            RecordKind::End => 3,
-            RecordKind::Synced => 4,
+        let (kind, last) = match (self.kind, self.time_ms) {
+            (RecordKind::Start, _) => (1, self.synced_through.0),
+            (RecordKind::Commit, None) => (2, self.synced_through.0),
+            (RecordKind::End, _) => (3, self.synced_through.0),
+            (RecordKind::Synced, _) => (4, self.synced_through.0),
+            (RecordKind::Commit, Some(time_ms)) => (5, self.lag_and_time(time_ms)),
         };
         let [magic_low, magic_high] = RECORD_MAGIC.to_le_bytes();
         let marks = u32::from_le_bytes([magic_low, magic_high, kind, self.padding]);
@@ -158,18 +168,20 @@ impl RecordHeader {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let words = |first: u32| {
             let mut bytes = [0; RECORD_HEADER_BYTES];
-            let words = [
-                pair(first, self.payload_bytes),
-                pair(self.payload_crc, marks),
-                self.seq.0,
-                self.synced_through.0,
-            ];
+            let words =
+                [pair(first, self.payload_bytes), pair(self.payload_crc, marks), self.seq.0, last];
             for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
                 *place = word.to_le_bytes();
             }
             bytes
         };
         words(crc32c(&words(u32::from_le_bytes(seed.at(offset)))))
+    }
+
+    /// How far the commit is behind the last sync, and its time above that.
+    fn lag_and_time(&self, time_ms: u64) -> u64 {
+        let lag = self.seq.0.saturating_sub(self.synced_through.0).min(LAG_MAX);
+        time_ms.min((1 << TIME_BITS) - 1) << (u64::BITS - TIME_BITS) | lag
     }
 
     /// The header that was written at `offset` of that segment, or `None` where these bytes
@@ -184,24 +196,30 @@ impl RecordHeader {
         if !Self::is_candidate(bytes) {
             return None;
         }
-        let ([first, second, seq, synced_through], _) = bytes.as_chunks::<8>() else {
+        let ([first, second, seq, last], _) = bytes.as_chunks::<8>() else {
             return None;
         };
         let (first, second) = (u64::from_le_bytes(*first), u64::from_le_bytes(*second));
         // Word by word, as the checksum reads them: what was stored in pieces is slow to load.
         let seeded_first = first >> 32 << 32 | u64::from(u32::from_le_bytes(seed.at(offset)));
         let mut seeded = [0; RECORD_HEADER_BYTES];
-        let words = [seeded_first.to_le_bytes(), second.to_le_bytes(), *seq, *synced_through];
+        let words = [seeded_first.to_le_bytes(), second.to_le_bytes(), *seq, *last];
         seeded.as_chunks_mut().0.iter_mut().zip(words).for_each(|(place, word)| *place = word);
         if crc32c(&seeded) != first as u32 {
             return None;
         }
         let [.., kind, padding] = second.to_le_bytes();
-        let kind = match kind {
-            1 => RecordKind::Start,
-            2 => RecordKind::Commit,
-            3 => RecordKind::End,
-            4 => RecordKind::Synced,
+        let (seq, last) = (u64::from_le_bytes(*seq), u64::from_le_bytes(*last));
+        let (kind, synced_through, time_ms) = match kind {
+            1 => (RecordKind::Start, last, None),
+            2 => (RecordKind::Commit, last, None),
+            3 => (RecordKind::End, last, None),
+            4 => (RecordKind::Synced, last, None),
+            5 => {
+                let lag = last & LAG_MAX;
+                let synced = if lag == LAG_MAX { 0 } else { seq.saturating_sub(lag) };
+                (RecordKind::Commit, synced, Some(last >> (u64::BITS - TIME_BITS)))
+            }
             _ => return None,
         };
         if padding >= PAYLOAD_ALIGNMENT as u8 || padding % RECORD_ALIGNMENT as u8 != 0 {
@@ -212,8 +230,9 @@ impl RecordHeader {
             padding,
             payload_bytes: (first >> 32) as u32,
             payload_crc: second as u32,
-            seq: SeqNo(u64::from_le_bytes(*seq)),
-            synced_through: SeqNo(u64::from_le_bytes(*synced_through)),
+            seq: SeqNo(seq),
+            synced_through: SeqNo(synced_through),
+            time_ms,
         })
     }
 

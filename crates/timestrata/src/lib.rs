@@ -84,11 +84,11 @@ pub use owner::{drop_by_name, owner_of};
 pub use timestrata_engine::{
     Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, Changes,
     CheckReport, Clock, ColumnSize, CommitPart, Durability, Error, ErrorKind, FORMAT_VERSION,
-    FileLeftOut, Finding, Io, KeyRange, LeadKey, LeadKind, LockRank, Maintenance, Merge,
-    MissingRange, Moment, PinInfo, QuarantinedFile, RecoveryReport, RepairOptions, RepairReport,
-    RepairedStream, Result, Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat,
-    Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store,
-    StoreId, StoreStats, Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text,
+    FileLeftOut, Finding, HistoryStats, Io, KeyRange, LeadKey, LeadKind, LockRank, Maintenance,
+    Merge, MissingRange, Moment, PinInfo, QuarantinedFile, RecoveryReport, RepairOptions,
+    RepairReport, RepairedStream, Result, Retention, Row, RowAppender, RowEncoder, RunCompression,
+    RunFormat, Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot,
+    Store, StoreId, StoreStats, Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text,
     repair, size_of_text,
 };
 #[cfg(feature = "graph")]

@@ -2,7 +2,7 @@
 //!
 //! What two models would otherwise each have a copy of: the one reader of times ([`Instant`],
 //! [`time`]) and of numbers ([`number`]), the rules for names ([`name`]), ranges of times ([`range`]),
-//! text as numbered lines ([`lines`]), and which types of columns can be brought to which others without loss ([`convert`], [`normalize`]).
+//! text as numbered lines ([`lines`]), moments of a store ([`moment_of_text`]), and which types of columns can be brought to which others without loss ([`convert`], [`normalize`]).
 //! Values of log entries and of graphs are CBOR items, which [`cbor`] appends to memory.
 //! Nothing here keeps state, and but for what deletes a range or looks a stream up by its name
 //! nothing touches a store.
@@ -12,6 +12,7 @@ pub mod cbor;
 pub mod convert;
 pub mod instant;
 pub mod lines;
+mod moment;
 pub mod name;
 mod normalize;
 pub mod number;
@@ -20,4 +21,5 @@ pub mod time;
 
 pub use convert::fit;
 pub use instant::Instant;
+pub use moment::moment_of_text;
 pub use normalize::{normalize, plain_fields};

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use clap::Args;
-use timestrata::{Access, Moment, SeqNo, Store};
+use timestrata::values::moment_of_text;
+use timestrata::{Access, Moment, Store};
 
 use super::open;
 use crate::failure::Result;
@@ -11,19 +12,14 @@ use crate::failure::Result;
 /// Which moment of a store is read: now, unless another one is asked for.
 #[derive(Debug, Args)]
 pub(super) struct At {
-    /// Read the store as it was: behind a commit, by its number, or as a pin has it, 'pin=NAME'.
+    /// Read the store as it was: behind a commit, by its number; as a pin has it, 'pin=NAME'; or at a time, such as
+    /// '2026-05-01T09:30:00Z'.
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     at: Option<Moment>,
 }
 
 fn moment(text: &str) -> std::result::Result<Moment, String> {
-    match text.strip_prefix("pin=") {
-        Some(name) => Ok(Moment::Pin(name.to_owned())),
-        None => text
-            .parse()
-            .map(|seq| Moment::Commit(SeqNo(seq)))
-            .map_err(|_| "the number of a commit, or 'pin=' and the name of a pin".to_owned()),
-    }
+    moment_of_text(text).map_err(|error| error.to_string())
 }
 
 impl At {

@@ -1,8 +1,18 @@
 //! `--at`: what reads reads the store as it was.
 
-use timestrata::{Settings, Store};
+use std::time::Duration;
+
+use timestrata::timelog::Unit;
+use timestrata::values::time;
+use timestrata::{Io, Settings, Store};
 
 use crate::runner::Runner;
+
+/// Now, as a time on the command line; a millisecond later, which is as exactly as commits are dated.
+fn after_a_moment() -> String {
+    std::thread::sleep(Duration::from_millis(2));
+    time::format(Io::os().clock.wall_ns(), Unit::Nano.to_arrow()).unwrap()
+}
 
 /// Rows, entries, records and a function more.
 fn write(runner: &Runner, round: u32) {
@@ -43,13 +53,15 @@ fn every_verb_that_reads_reads_the_store_as_it_was() {
     let runner = Runner::new();
     write(&runner, 1);
     let before = shown(&runner, &[]);
-    let store = Store::open(&runner.path("store"), Settings::default()).unwrap();
+    let store = Store::open(runner.path("store"), Settings::default()).unwrap();
     let seq = store.pin("monday").unwrap();
     store.close().unwrap();
     assert_eq!(shown(&runner, &["--at", &seq.to_string()])[..6], before[..6], "the last commit");
     write(&runner, 2);
     let now = shown(&runner, &[]);
     let then = shown(&runner, &["--at", "pin=monday"]);
+    let time = after_a_moment();
+    assert_eq!(shown(&runner, &["--at", &time])[..6], now[..6], "the last commit by a time");
     for (verb, ((before, then), now)) in before.iter().zip(&then).zip(&now).take(6).enumerate() {
         assert_eq!(before, then, "verb {verb}");
         assert_ne!(before, now, "verb {verb}");
@@ -65,7 +77,9 @@ fn a_moment_that_is_none_or_is_not_kept_is_said_so() {
     let asked = |moment: &str, code: i32, words: &[&str]| {
         runner.fails(&[&query[..], &[moment]].concat(), code, words);
     };
-    asked("yesterday", 2, &["number of a commit"]);
+    asked("yesterday", 2, &["number of a commit", "yesterday"]);
+    asked("2024-05-01T12:00:00Z", 1, &["as of that time", "history_min"]);
+    asked("2100-01-01", 1, &["has not come"]);
     asked("pin=monday", 1, &["monday"]);
     asked("1", 1, &["commit 1", "history_min"]);
     asked("999999", 1, &["has not been made"]);

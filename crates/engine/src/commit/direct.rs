@@ -86,6 +86,7 @@ impl Engine {
             let stream = core.streams[*slot].stream.id();
             edit.change(ManifestOp::FlushedThrough { stream, seq });
         }
+        edit.adds_commit(seq);
         self.sync_runs_dir()?;
         crate::planted::placed(seq);
         edit.waits_for(core.last_seq);

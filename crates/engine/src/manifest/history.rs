@@ -319,6 +319,23 @@ impl History {
         self.newest
     }
 
+    /// Commits, each with a time by which it had been made, in milliseconds since the epoch: of one that went straight to runs
+    /// its own.
+    pub(crate) fn made_by(&self) -> impl Iterator<Item = (SeqNo, u64)> {
+        let mut time_ms = self.base.time_ms;
+        let of_steps = self.steps.iter().map(move |Step { step, .. }| {
+            for op in &step.edit.ops {
+                if let ManifestOp::CommitTime(later_ms) = op {
+                    time_ms = time_ms.max(*later_ms);
+                }
+            }
+            (last_told(&step.edit), time_ms)
+        });
+        let all = std::iter::once((self.base.last_seq(), self.base.time_ms)).chain(of_steps);
+        // Of a store that an earlier build wrote nothing is known.
+        all.filter(|(_, time_ms)| *time_ms > 0)
+    }
+
     /// The first segment of the log that it needs.
     pub(crate) fn floor(&self) -> WalId {
         self.base.wal_floor
@@ -377,6 +394,7 @@ fn last_told(edit: &VersionEdit) -> SeqNo {
         ManifestOp::AddTombstone { tombstone, .. } => tombstone.seq,
         ManifestOp::FlushedThrough { seq, .. } => *seq,
         ManifestOp::Closed { last_seq } => *last_seq,
+        ManifestOp::Committed(seq) => *seq,
         _ => SeqNo::default(),
     };
     edit.ops.iter().map(of_op).max().unwrap_or_default()

@@ -80,6 +80,10 @@ pub(crate) struct ManifestState {
     pub(crate) wal_floor: WalId,
     /// `Some` if the last edit closed the store in good order.
     pub(crate) closed: Option<SeqNo>,
+    /// The last commit that was not in the log.
+    committed: SeqNo,
+    /// No commit to come has an earlier time, in milliseconds since the epoch.
+    pub(crate) time_ms: u64,
 }
 
 /// What an edit changes: see [`ManifestState::before`].
@@ -87,7 +91,8 @@ pub(crate) struct ManifestState {
 pub(crate) struct StateBefore {
     streams: Vec<(StreamId, Option<StreamEntry>)>,
     pins: Option<BTreeMap<String, Pin>>,
-    numbers: (RunId, StreamId, WalId, Option<SeqNo>),
+    /// What is known of the store as a whole; without streams and pins.
+    numbers: ManifestState,
 }
 
 /// The stream that an operation changes.
@@ -108,7 +113,9 @@ fn stream_of(op: &ManifestOp) -> Option<StreamId> {
         | ManifestOp::NextRunId(_)
         | ManifestOp::NextStreamId(_)
         | ManifestOp::WalFloor(_)
-        | ManifestOp::Closed { .. } => None,
+        | ManifestOp::Closed { .. }
+        | ManifestOp::CommitTime(_)
+        | ManifestOp::Committed(_) => None,
     }
 }
 
@@ -197,6 +204,8 @@ impl ManifestState {
             ManifestOp::NextStreamId(stream) => self.next_stream = self.next_stream.max(*stream),
             ManifestOp::WalFloor(floor) => self.wal_floor = self.wal_floor.max(*floor),
             ManifestOp::Closed { last_seq } => self.closed = Some(*last_seq),
+            ManifestOp::CommitTime(time_ms) => self.time_ms = self.time_ms.max(*time_ms),
+            ManifestOp::Committed(seq) => self.committed = self.committed.max(*seq),
         }
         Ok(())
     }
@@ -232,7 +241,15 @@ impl ManifestState {
         StateBefore {
             streams: streams.into_iter().map(entry).collect(),
             pins: edit.ops.iter().any(changes_pins).then(|| self.pins.clone()),
-            numbers: (self.next_run, self.next_stream, self.wal_floor, self.closed),
+            numbers: Self {
+                next_run: self.next_run,
+                next_stream: self.next_stream,
+                wal_floor: self.wal_floor,
+                closed: self.closed,
+                committed: self.committed,
+                time_ms: self.time_ms,
+                ..Self::default()
+            },
         }
     }
 
@@ -249,7 +266,12 @@ impl ManifestState {
             .filter_map(|(_, entry)| entry)
             .for_each(|entry| self.insert(entry));
         self.pins = before.pins.unwrap_or_else(|| std::mem::take(&mut self.pins));
-        (self.next_run, self.next_stream, self.wal_floor, self.closed) = before.numbers;
+        *self = Self {
+            streams: std::mem::take(&mut self.streams),
+            names: std::mem::take(&mut self.names),
+            pins: std::mem::take(&mut self.pins),
+            ..before.numbers
+        };
     }
 
     fn entry(&mut self, stream: StreamId) -> Result<&mut StreamEntry, String> {
@@ -275,6 +297,8 @@ impl ManifestState {
         }
         ops.extend(self.pins.values().cloned().map(ManifestOp::AddPin));
         ops.extend(self.closed.map(|last_seq| ManifestOp::Closed { last_seq }));
+        ops.extend((self.committed.0 > 0).then_some(ManifestOp::Committed(self.committed)));
+        ops.extend((self.time_ms > 0).then_some(ManifestOp::CommitTime(self.time_ms)));
         VersionEdit { ops }
     }
 
@@ -287,7 +311,7 @@ impl ManifestState {
         };
         let streams = self.streams.values().map(of_stream).max().unwrap_or_default();
         let pins = self.pins.values().map(|pin| pin.seq).max().unwrap_or_default();
-        streams.max(pins).max(self.closed.unwrap_or_default())
+        streams.max(pins).max(self.closed.unwrap_or_default()).max(self.committed)
     }
 
     /// Every run that a file must exist for: those of streams, and those that only pins keep.

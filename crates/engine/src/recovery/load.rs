@@ -82,12 +82,13 @@ pub(crate) fn recover(
         history.ends_with(core.last_seq);
         history
     });
-    let (orphans, wal_start) = (files.orphans, tail.start);
+    let (orphans, mut wal_start) = (files.orphans, tail.start);
+    wal_start.time_ms = wal_start.time_ms.max(loaded.state.time_ms);
     Ok(Recovered { core, report, orphans, next_run, wal_start, history })
 }
 
 /// The history of a store, as far back as the files are there that it names.
-fn readable_history(
+pub(super) fn readable_history(
     folder: &RunFolder,
     dir: &Path,
     wal_dir: &Path,

@@ -26,11 +26,15 @@
 //! commits from both sides of the run ([`replay`]).
 
 mod follow;
+mod kept;
 mod load;
 mod moment;
 mod replay;
+mod times;
 
 pub(crate) use follow::{load_beside, refresh};
+pub(crate) use kept::kept;
 pub(crate) use load::{KnownRuns, LoadedStore, Recovered, build_core, recover};
-pub(crate) use moment::{core_at, is_newest_beside, oldest_commit};
+pub(crate) use moment::{core_at, is_newest_beside};
 pub(crate) use replay::Replay;
+pub(crate) use times::commit_by;

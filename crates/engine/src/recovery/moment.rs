@@ -7,7 +7,7 @@ use std::path::Path;
 
 use timestrata_format::SeqNo;
 
-use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs};
+use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs, readable_history};
 use crate::directory::WAL_DIR;
 use crate::manifest::{
     self, History, LoadedManifest, MANIFEST_NAME, ManifestState, Tries, too_fast,
@@ -33,19 +33,11 @@ pub(crate) fn core_at(engine: &Engine, seq: SeqNo) -> Result<StoreState> {
             drop(manifest);
             core_of(engine, state, &known, seq)
         }
-        None => core_beside(engine, seq),
+        None => {
+            let read = |loaded: &LoadedManifest| try_beside(engine, loaded, seq);
+            beside(engine, read)?.ok_or_else(|| engine.lost(seq, None))
+        }
     }
-}
-
-/// The oldest commit that can be read by the history, where there is one.
-pub(crate) fn oldest_commit(engine: &Engine) -> Result<Option<SeqNo>> {
-    if let Some(manifest) = &engine.manifest {
-        return Ok(manifest.lock().history().map(History::oldest));
-    }
-    if engine.follower.is_none() {
-        return Ok(None);
-    }
-    Ok(history_beside(engine)?.map(|history| history.oldest()))
 }
 
 /// Whether the last commit is read by the newest state, beside a writer that may be alive.
@@ -55,17 +47,25 @@ pub(crate) fn is_newest_beside(engine: &Engine, seq: SeqNo) -> Result<bool> {
 
 fn history_beside(engine: &Engine) -> Result<Option<History>> {
     let loaded = manifest::load_again(&*engine.io.disk, &engine.dir)?;
-    Ok(loaded.and_then(|loaded| History::load(&engine.io.disk, &engine.dir, &loaded)))
+    Ok(loaded.and_then(|loaded| history_of(engine, &loaded)))
 }
 
-/// The same beside a writer that may be alive.
-fn core_beside(engine: &Engine, seq: SeqNo) -> Result<StoreState> {
+/// The history that leads to a manifest, beside a writer who may have let go of some of it and says so in the file later.
+pub(super) fn history_of(engine: &Engine, loaded: &LoadedManifest) -> Option<History> {
+    readable_history(&engine.folder, &engine.dir, &engine.dir.join(WAL_DIR), loaded)
+}
+
+/// Reads beside a writer that may be alive, again where that has moved on meanwhile. `None` where there is no manifest.
+pub(super) fn beside<T>(
+    engine: &Engine,
+    read: impl Fn(&LoadedManifest) -> Result<T>,
+) -> Result<Option<T>> {
     let mut tries = Tries::begin(&*engine.io.clock);
     loop {
         let before = manifest::load_again(&*engine.io.disk, &engine.dir)?;
-        let Some(loaded) = before else { return Err(engine.lost(seq, None)) };
-        let error = match try_beside(engine, &loaded, seq) {
-            Ok(core) => return Ok(core),
+        let Some(loaded) = before else { return Ok(None) };
+        let error = match read(&loaded) {
+            Ok(found) => return Ok(Some(found)),
             Err(error) => error,
         };
         // Unless a writer has moved on meanwhile, another try is no better.
@@ -80,7 +80,7 @@ fn core_beside(engine: &Engine, seq: SeqNo) -> Result<StoreState> {
 }
 
 fn try_beside(engine: &Engine, loaded: &LoadedManifest, seq: SeqNo) -> Result<StoreState> {
-    let history = History::load(&engine.io.disk, &engine.dir, loaded);
+    let history = history_of(engine, loaded);
     let history = history.ok_or_else(|| engine.lost(seq, None))?;
     let state = history.state_for(seq).map_err(|oldest| engine.lost(seq, Some(oldest)))?;
     let known = engine.core.lock().run_handles();

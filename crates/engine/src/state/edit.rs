@@ -109,6 +109,14 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
         self.edit.ops.extend(floor.map(ManifestOp::WalFloor));
     }
 
+    /// Notes the commit that it adds, past the log, and gives that its time.
+    pub(crate) fn adds_commit(&mut self, seq: SeqNo) {
+        self.change(ManifestOp::Committed(seq));
+        if let Some(wal) = &self.engine.wal {
+            wal.tick();
+        }
+    }
+
     /// Whether it changes nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.edit.ops.is_empty()
@@ -116,7 +124,12 @@ impl<'engine, 'locked> Edit<'engine, 'locked> {
 
     /// Makes the edit durable. After an error it has not been made, unless the store is poisoned.
     pub(crate) fn commit(self) -> Result<ReleasedLog<'engine>> {
-        let Self { engine, manifest, edit, through, floor, retired } = self;
+        let Self { engine, manifest, mut edit, through, floor, retired } = self;
+        // The log that says it may go: else a clock that was set back could date later commits earlier.
+        let time_ms = engine.wal.as_ref().map_or(0, |wal| wal.time_ms());
+        if time_ms > manifest.state().time_ms {
+            edit.ops.push(ManifestOp::CommitTime(time_ms));
+        }
         engine.sync_through(through)?;
         engine.check_lock()?;
         let time = engine.edit_time(manifest);

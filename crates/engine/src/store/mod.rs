@@ -31,7 +31,7 @@ pub use self::bulk::BulkCommit;
 pub use self::commit_part::{CommitPart, LockRank};
 pub use self::group_appender::{GroupAppender, RowChange};
 use self::handle::Handle;
-pub use self::moment::Moment;
+pub use self::moment::{HistoryStats, Moment};
 use self::open::Opening;
 pub use self::stats::{StoreStats, StreamStats};
 use crate::state::{Engine, RecoveryReport};

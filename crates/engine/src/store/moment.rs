@@ -29,6 +29,9 @@ pub enum Moment {
     Commit(SeqNo),
     /// When a pin was made.
     Pin(String),
+    /// Behind the last commit that was made by then, nanoseconds since the epoch. Commits are dated to the millisecond, by a
+    /// wall clock that never goes back.
+    Time(i64),
 }
 
 impl Store {
@@ -62,8 +65,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// `HistoryLost` for a commit of which not all is kept any more; `InvalidArgument` for one that was not made; `NotFound` for a
-    /// pin that isn't there.
+    /// `HistoryLost` for a commit of which not all is kept any more; `InvalidArgument` for one that was not made, a time that has
+    /// not come, and a time where the store is in memory; `NotFound` for a pin that isn't there.
     pub fn at(&self, moment: &Moment) -> Result<Self> {
         let engine = self.engine();
         engine.check_open()?;
@@ -72,10 +75,8 @@ impl Store {
                 let core = engine.core.lock();
                 core.pins.get(name).ok_or_else(|| no_pin(name))?.core(&engine.folder, &core)?
             }
-            Moment::Commit(seq) => match engine.core_now(*seq)? {
-                Some(core) => core,
-                None => recovery::core_at(engine, *seq)?,
-            },
+            Moment::Commit(seq) => engine.core_behind(*seq)?,
+            Moment::Time(time_ns) => engine.core_behind(recovery::commit_by(engine, *time_ns)?)?,
         };
         let then = engine.frozen(core);
         Ok(Self { handle: Arc::new(Handle { engine: Arc::new(then) }) })
@@ -97,15 +98,55 @@ impl Store {
     /// # }
     /// ```
     pub fn oldest_commit(&self) -> Result<SeqNo> {
+        Ok(self.history()?.oldest_seq)
+    }
+
+    /// What is kept of the past, and what it takes on disk.
+    ///
+    /// ```
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// let store = Store::memory(Settings::default())?;
+    /// assert_eq!(store.history()?.run_bytes, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn history(&self) -> Result<HistoryStats> {
         let engine = self.engine();
         engine.check_open()?;
-        let of_history = recovery::oldest_commit(engine)?;
+        let (oldest, bytes) = recovery::kept(engine)?;
         let last_seq = engine.core.lock().last_seq;
-        Ok(of_history.unwrap_or(last_seq).min(last_seq))
+        Ok(HistoryStats {
+            oldest_seq: oldest.unwrap_or(last_seq).min(last_seq),
+            run_bytes: bytes.runs,
+            log_bytes: bytes.log,
+            pinned_bytes: bytes.pinned,
+        })
     }
 }
 
+/// What is kept of a store's past, and what it takes on disk: see [`Store::history`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HistoryStats {
+    /// The oldest commit that [`Store::at`] can read by the history; the last one where there is none.
+    pub oldest_seq: SeqNo,
+    /// Bytes of runs that were replaced or dropped, and that only the history needs.
+    pub run_bytes: u64,
+    /// Bytes of log that no recovery needs.
+    pub log_bytes: u64,
+    /// Bytes of runs that only pins need.
+    pub pinned_bytes: u64,
+}
+
 impl Engine {
+    /// All streams as of a commit.
+    fn core_behind(&self, seq: SeqNo) -> Result<StoreState> {
+        match self.core_now(seq)? {
+            Some(core) => Ok(core),
+            None => recovery::core_at(self, seq),
+        }
+    }
+
     /// All streams as of a commit, if that is the last one and nothing was taken away since: a stream that was dropped behind a
     /// commit goes with the next one, for whoever asks before and after that.
     fn core_now(&self, seq: SeqNo) -> Result<Option<StoreState>> {

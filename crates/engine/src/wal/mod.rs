@@ -46,10 +46,11 @@ mod spares;
 mod sync;
 mod writer;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use timestrata_format::WalId;
-use timestrata_io::Disk;
+use timestrata_io::{DirEntry, Disk};
 
 use crate::{Error, Result};
 
@@ -69,16 +70,18 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 
 /// The segments that there are in the log's directory, in order.
 pub(crate) fn segment_ids(disk: &dyn Disk, dir: &Path) -> Result<Vec<WalId>> {
+    Ok(segment_files(disk, dir)?.into_keys().collect())
+}
+
+/// The same, with the length of each file.
+pub(crate) fn segment_files(disk: &dyn Disk, dir: &Path) -> Result<BTreeMap<WalId, u64>> {
     let entries = disk.list_if_there(dir).map_err(|error| Error::io("list the log", dir, error))?;
-    let names = entries.iter().filter(|entry| !entry.is_dir);
-    let mut ids: Vec<WalId> = names
-        .filter_map(|entry| match segment::FileName::parse(&entry.name)? {
-            segment::FileName::Segment(id) => Some(id),
-            segment::FileName::Spare(_) => None,
-        })
-        .collect();
-    ids.sort_unstable();
-    Ok(ids)
+    let files = entries.iter().filter(|entry| !entry.is_dir);
+    let segment = |entry: &DirEntry| match segment::FileName::parse(&entry.name)? {
+        segment::FileName::Segment(id) => Some((id, entry.len)),
+        segment::FileName::Spare(_) => None,
+    };
+    Ok(files.filter_map(segment).collect())
 }
 
 #[cfg(test)]

@@ -55,6 +55,8 @@ pub(crate) struct WalPosition {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WalRecord<'a> {
     pub(crate) seq: SeqNo,
+    /// When it was made, in milliseconds since the epoch; `None` of one that an earlier build wrote.
+    pub(crate) time_ms: Option<u64>,
     /// The entries, their checksum verified.
     pub(crate) payload: &'a [u8],
     /// The segment's file and where in it the payload begins, for errors about what is in it.
@@ -106,6 +108,8 @@ pub(crate) struct WalReader {
     bytes_read: u64,
     /// The furthest that a record says was synced.
     synced: SeqNo,
+    /// The latest time of a commit, in milliseconds since the epoch.
+    time_ms: u64,
     /// Segments left behind, each with the last commit in it or before it.
     passed: Vec<(WalId, SeqNo)>,
     /// Where bytes begin that are cut.
@@ -175,6 +179,7 @@ impl WalReader {
             searches: true,
             bytes_read: 0,
             synced: SeqNo::default(),
+            time_ms: 0,
             passed: Vec::new(),
             torn: None,
             through: None,
@@ -261,7 +266,14 @@ impl WalReader {
             last_seq,
             bytes_read: self.bytes_read,
             position: WalPosition { segment, offset: self.offset, last: self.last },
-            start: WalStart { id, previous_seq, previous_id, older, synced: self.synced },
+            start: WalStart {
+                id,
+                previous_seq,
+                previous_id,
+                older,
+                synced: self.synced,
+                time_ms: self.time_ms,
+            },
         }
     }
 

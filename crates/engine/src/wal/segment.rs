@@ -76,6 +76,8 @@ pub(super) struct NewRecord<'a> {
     pub(super) kind: RecordKind,
     pub(super) seq: SeqNo,
     pub(super) synced_through: SeqNo,
+    /// Of a commit, in milliseconds since the epoch.
+    pub(super) time_ms: Option<u64>,
     pub(super) payload: NewPayload<'a>,
     /// Whether a sync follows at once.
     pub(super) to_sync: bool,
@@ -132,6 +134,7 @@ impl Segment {
             payload_crc: record.payload.crc,
             seq: record.seq,
             synced_through: record.synced_through,
+            time_ms: record.time_ms,
         };
         let end = offset + header.record_bytes();
         let bytes = header.encode(self.seed, offset);

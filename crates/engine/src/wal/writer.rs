@@ -9,7 +9,7 @@ use std::time::Duration;
 use timestrata_format::wal::RecordKind;
 use timestrata_format::{SeqNo, StoreId, WalId};
 use timestrata_io::sync::Mutex;
-use timestrata_io::{Io, LOG_CALL_BYTES_MIN, LockGuard, OpenMode};
+use timestrata_io::{Clock, Io, LOG_CALL_BYTES_MIN, LockGuard, OpenMode};
 
 use super::row_record::RowRecord;
 use super::segment::{
@@ -22,6 +22,8 @@ use crate::error::NotDurable;
 use crate::lock::still_ours;
 use crate::planted::{Plant, is_planted};
 use crate::{Error, ErrorKind, Result, Settings};
+
+const NS_OF_MS: i64 = 1_000_000;
 
 /// Bytes of an older segment that are read and written again at once.
 const RENEWED_BYTES: u64 = 1 << 20;
@@ -41,6 +43,8 @@ pub(crate) struct WalStart {
     pub(crate) older: Vec<(WalId, SeqNo)>,
     /// Commits up to this had been synced when a later record was written.
     pub(crate) synced: SeqNo,
+    /// The time of the last commit, in milliseconds since the epoch; 0 where it is not known.
+    pub(crate) time_ms: u64,
 }
 
 impl WalStart {
@@ -54,6 +58,7 @@ impl WalStart {
 #[derive(Debug)]
 pub(crate) struct Wal {
     segment_bytes: u64,
+    clock: Arc<dyn Clock>,
     appender: Mutex<Appender>,
     spares: Spares,
     group: GroupSync,
@@ -80,6 +85,8 @@ struct Appender {
     last_seq: SeqNo,
     /// The segment that holds `last_seq`.
     last_id: WalId,
+    /// When the last commit was made, in milliseconds since the epoch.
+    time_ms: u64,
     /// Full segments with records that may not be durable, oldest first.
     unsynced: Vec<Arc<Segment>>,
     /// Full segments that are still needed, oldest first.
@@ -100,6 +107,15 @@ impl FullSegment {
     /// One that another process wrote, of which nothing is needed but its file.
     fn of_earlier(id: WalId) -> Self {
         Self { id, last_seq: SeqNo::default(), own: false }
+    }
+}
+
+impl Appender {
+    /// The time of the commit that comes next: by the wall clock, unless that was set back.
+    fn tick(&mut self, clock: &dyn Clock) -> u64 {
+        let now_ms = u64::try_from(clock.wall_ns() / NS_OF_MS).unwrap_or(0);
+        self.time_ms = self.time_ms.max(now_ms);
+        self.time_ms
     }
 }
 
@@ -138,12 +154,14 @@ impl Wal {
             stored: 0,
             last_seq: start.previous_seq,
             last_id: start.previous_id,
+            time_ms: start.time_ms,
             unsynced: Vec::new(),
             full,
             past: past.map(|id| FullSegment::of_earlier(WalId(id))).collect(),
         };
         let wal = Self {
             segment_bytes,
+            clock: Arc::clone(&io.clock),
             appender: Mutex::new(appender),
             spares,
             group: GroupSync::new(start.previous_seq),
@@ -241,7 +259,9 @@ impl Wal {
         assert!(seq > appender.last_seq, "commit {seq} after {}", appender.last_seq);
         let payload_bytes = payload.bytes;
         let synced_through = self.synced_seq();
-        let record = NewRecord { kind: RecordKind::Commit, seq, synced_through, payload, to_sync };
+        let time_ms = Some(appender.tick(&*self.clock));
+        let kind = RecordKind::Commit;
+        let record = NewRecord { kind, seq, synced_through, time_ms, payload, to_sync };
         let written = appender.active.write_record(appender.offset, record);
         let begin = appender.offset;
         appender.offset = written.map_err(|error| self.fail(error))?;
@@ -312,6 +332,7 @@ impl Wal {
             kind,
             seq,
             synced_through: self.synced_seq(),
+            time_ms: None,
             payload: NewPayload::of_parts(parts, None),
             // Written while another sync may follow soon, and rarely enough.
             to_sync: true,
@@ -402,6 +423,16 @@ impl Wal {
     /// The last commit with a record.
     pub(crate) fn appended_seq(&self) -> SeqNo {
         SeqNo(self.appended.load(Ordering::Acquire))
+    }
+
+    /// Dates a commit that goes straight to runs: no record that is appended later has an earlier time.
+    pub(crate) fn tick(&self) {
+        self.appender.lock().tick(&*self.clock);
+    }
+
+    /// When the last commit was made, in milliseconds since the epoch.
+    pub(crate) fn time_ms(&self) -> u64 {
+        self.appender.lock().time_ms
     }
 
     /// The last commit with a record that survives a power cut.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use timestrata_engine::{
-    Access, Changes, Durability, ErrorKind, Merge, Moment, RepairOptions, SeqNo, Settings, Store,
-    StreamId, check, repair,
+    Access, Changes, Clock, Durability, ErrorKind, Merge, Moment, RepairOptions, SeqNo, Settings,
+    Store, StreamId, check, repair,
 };
 
 use crate::support::*;
@@ -15,6 +15,9 @@ use crate::support::*;
 fn kept(settings: Settings) -> Settings {
     Settings { history_min: Duration::from_secs(60), ..settings }
 }
+
+/// In nanoseconds.
+const MS: i64 = 1_000_000;
 
 /// All streams by name, with their rows.
 type Rows = BTreeMap<String, Vec<Pair>>;
@@ -38,7 +41,7 @@ fn last(store: &Store) -> SeqNo {
 
 /// What the store was behind each commit, as it was seen then.
 #[derive(Default)]
-struct Seen(BTreeMap<SeqNo, Rows>);
+struct Seen(BTreeMap<SeqNo, Rows>, Vec<(i64, SeqNo)>);
 
 impl Seen {
     /// A stream that is dropped goes with the next commit, and one of its name comes with that; one of a new name is
@@ -47,6 +50,27 @@ impl Seen {
         let behind = self.0.entry(last(store)).or_default();
         for (name, rows) in all_of(store) {
             behind.entry(name).or_insert(rows);
+        }
+    }
+
+    /// The same, with the time.
+    fn note_at(&mut self, store: &Store, machine: &Machine) {
+        self.note(store);
+        self.1.push((machine.clock.wall_ns(), last(store)));
+        machine.clock.advance_ns(MS);
+    }
+
+    /// By each time what was the last commit then is found.
+    fn check_times(&self, store: &Store) {
+        let oldest = store.oldest_commit().unwrap();
+        for (time_ns, seq) in &self.1 {
+            match store.at(&Moment::Time(*time_ns)) {
+                Ok(then) => assert_eq!(last(&then), *seq, "at {time_ns}"),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::HistoryLost, "{error}");
+                    assert!(*seq <= oldest, "commit {seq}, with {oldest} the oldest one: {error}");
+                }
+            }
         }
     }
 
@@ -150,6 +174,73 @@ fn the_past_outlives_a_close_and_a_kill() {
 }
 
 #[test]
+fn commits_are_dated_by_a_clock_that_never_goes_back() {
+    let machine = Machine::new();
+    let store = machine.open(kept(manual()));
+    let began = machine.clock.wall_ns();
+    let events = store.create_stream(keep("events")).unwrap();
+    let by = |store: &Store, time_ns| store.at(&Moment::Time(time_ns)).map(|then| last(&then));
+    machine.clock.advance_ns(5 * MS);
+    append(&store, events, &[pair(1, "one")]);
+    let first = last(&store);
+    machine.clock.advance_ns(5 * MS);
+    append(&store, events, &[pair(2, "two")]);
+    let second = last(&store);
+    assert_eq!(by(&store, began + 4 * MS).unwrap(), SeqNo(0), "before the first");
+    assert_eq!(by(&store, began + 7 * MS).unwrap(), first);
+    assert_eq!(by(&store, began + 10 * MS).unwrap(), second);
+    let early = by(&store, began + 11 * MS).unwrap_err();
+    assert_eq!(early.kind(), ErrorKind::InvalidArgument, "{early}");
+    for is_closed in [true, false] {
+        // The clock is set back while the store is closed, or the process is gone.
+        let machine = machine.copy();
+        let store = if is_closed {
+            let store = machine.open(kept(manual()));
+            store.close().unwrap();
+            drop(store);
+            machine.open(kept(manual()))
+        } else {
+            machine.open(kept(manual()))
+        };
+        machine.clock.advance_ns(-8 * MS);
+        append(&store, store.stream("events").unwrap().id(), &[pair(3, "three")]);
+        let third = last(&store);
+        for store in [&store, &machine.try_open(Access::Read, kept(manual())).unwrap()] {
+            assert_eq!(by(store, began + 7 * MS).unwrap(), first);
+            assert_eq!(by(store, began + 10 * MS).unwrap(), third, "dated as the second is");
+            assert_eq!(by(store, began + 11 * MS).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        }
+    }
+}
+
+#[test]
+fn without_a_history_a_time_finds_the_last_commit() {
+    let machine = Machine::new();
+    let store = machine.open(manual());
+    let events = store.create_stream(keep("events")).unwrap();
+    append(&store, events, &[pair(1, "one")]);
+    let then = machine.clock.wall_ns();
+    machine.clock.advance_ns(5 * MS);
+    append(&store, events, &[pair(2, "two")]);
+    let second = last(&store);
+    for is_closed in [false, true] {
+        if is_closed {
+            store.close().unwrap();
+        }
+        let reader = machine.try_open(Access::Read, manual()).unwrap();
+        let stores = if is_closed { vec![&reader] } else { vec![&store, &reader] };
+        for store in stores {
+            let lost = store.at(&Moment::Time(then)).unwrap_err();
+            assert_eq!(lost.kind(), ErrorKind::HistoryLost, "{lost}");
+            let now = store.at(&Moment::Time(machine.clock.wall_ns())).unwrap();
+            assert_eq!(last(&now), second);
+        }
+    }
+    let memory = Store::memory(Settings::default()).unwrap();
+    assert_eq!(memory.at(&Moment::Time(0)).unwrap_err().kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
 fn a_moment_never_changes_and_takes_no_writes() {
     let (machine, store, events) = with_events();
     append(&store, events, &[pair(1, "one")]);
@@ -181,6 +272,10 @@ fn a_pin_is_a_moment_for_as_long_as_it_is_there() {
     append(&store, events, &[pair(2, "two")]);
     store.flush().unwrap();
     store.compact(Some(events)).unwrap();
+    let live: u64 = store.stats().streams.iter().map(|of| of.run_bytes).sum();
+    let kept = store.history().unwrap();
+    assert_eq!((kept.run_bytes, kept.pinned_bytes), (0, machine.bytes_of_runs() - live));
+    assert!(kept.pinned_bytes > 0);
     let pinned = Moment::Pin("then".to_owned());
     let rows = |store: &Store| read(&store.at(&pinned).unwrap(), "events");
     assert_eq!(rows(&store), [pair(1, "one")]);
@@ -223,6 +318,15 @@ fn history_goes_by_age_and_by_bytes_and_its_files_with_it() {
     write(0);
     let of_first = last(&store);
     assert_eq!(machine.run_files().len(), 4, "three that were replaced, and one");
+    let bytes =
+        |store: &Store| -> u64 { store.stats().streams.iter().map(|of| of.run_bytes).sum() };
+    let history = store.history().unwrap();
+    let on_disk = machine.bytes_of_runs();
+    assert_eq!((history.run_bytes, history.pinned_bytes), (on_disk - bytes(&store), 0));
+    assert_eq!(
+        machine.try_open(Access::Read, settings.clone()).unwrap().history().unwrap(),
+        history
+    );
     machine.clock.advance_ns(61_000_000_000);
     write(10);
     assert!(store.oldest_commit().unwrap() >= of_first);
@@ -294,6 +398,26 @@ fn history_that_is_switched_off_leaves_no_file() {
     assert_eq!(machine.run_files().len(), 1);
     assert!(!machine.io.disk.exists(&machine.dir.join("HISTORY")).unwrap());
     assert_eq!(read(&store, "events").len(), 3);
+}
+
+#[test]
+fn the_number_of_a_commit_is_not_given_again_though_its_stream_is_gone() {
+    let machine = Machine::new();
+    let store = machine.open(tiny());
+    let events = store.create_stream(keep("events")).unwrap();
+    // More than the log takes: straight to a run, which goes with its stream.
+    let text = "x".repeat(12 << 10);
+    let rows: Vec<Pair> = (0..6).map(|time| pair(time, &text)).collect();
+    insert(&store, events, &rows, Durability::Written);
+    let first = last(&store);
+    store.drop_stream("events").unwrap();
+    assert_eq!(last(&machine.try_open(Access::Read, tiny()).unwrap()), first);
+    // What a process leaves that is gone: all that it wrote.
+    let machine = machine.copy();
+    let store = machine.open(tiny());
+    assert_eq!(last(&store), first);
+    append(&store, store.create_stream(keep("other")).unwrap(), &[pair(1, "one")]);
+    assert_eq!(last(&store), first.next());
 }
 
 /// What is done to a store in a random test.
@@ -372,7 +496,9 @@ fn take(machine: &mut Machine, store: Store, step: &Step) -> Store {
         }
         Step::Kill => {
             // What a process leaves that is gone: all that it wrote.
+            let now = machine.clock.wall_ns();
             *machine = machine.copy();
+            machine.clock.advance_ns(now - machine.clock.wall_ns());
             return machine.open(kept(tiny()));
         }
         Step::Wait(seconds) => machine.clock.advance_ns(seconds * 1_000_000_000),
@@ -390,11 +516,16 @@ proptest! {
         let mut seen = Seen::default();
         for (place, step) in steps.iter().enumerate() {
             store = take(&mut machine, store, step);
-            seen.note(&store);
+            seen.note_at(&store, &machine);
             if place % 7 == 6 {
                 seen.check(&store);
+                seen.check_times(&store);
             }
         }
         seen.check(&store);
+        seen.check_times(&store);
+        let beside = machine.try_open(Access::Read, kept(tiny())).unwrap();
+        seen.check(&beside);
+        seen.check_times(&beside);
     }
 }

@@ -23,6 +23,8 @@ mod tag {
     pub(super) const WAL_FLOOR: u8 = 13;
     pub(super) const CLOSED: u8 = 14;
     pub(super) const ALTER_STREAM: u8 = 15;
+    pub(super) const COMMIT_TIME: u8 = 16;
+    pub(super) const COMMITTED: u8 = 17;
 }
 
 /// The fewest bytes a run's description takes (keys of 8 bytes).
@@ -63,6 +65,8 @@ fn tag_of(op: &ManifestOp) -> u8 {
         ManifestOp::NextStreamId(_) => tag::NEXT_STREAM_ID,
         ManifestOp::WalFloor(_) => tag::WAL_FLOOR,
         ManifestOp::Closed { .. } => tag::CLOSED,
+        ManifestOp::CommitTime(_) => tag::COMMIT_TIME,
+        ManifestOp::Committed(_) => tag::COMMITTED,
     }
 }
 
@@ -96,7 +100,9 @@ fn put_op(out: &mut Vec<u8>, op: &ManifestOp) {
         ManifestOp::NextRunId(RunId(number))
         | ManifestOp::NextStreamId(StreamId(number))
         | ManifestOp::WalFloor(WalId(number))
-        | ManifestOp::Closed { last_seq: SeqNo(number) } => put_u64(out, *number),
+        | ManifestOp::Closed { last_seq: SeqNo(number) }
+        | ManifestOp::CommitTime(number)
+        | ManifestOp::Committed(SeqNo(number)) => put_u64(out, *number),
     }
 }
 
@@ -133,11 +139,13 @@ fn read_op(input: &mut Input<'_>) -> Result<ManifestOp, DecodeError> {
         tag::NEXT_STREAM_ID => ManifestOp::NextStreamId(StreamId(input.u64("next stream id")?)),
         tag::WAL_FLOOR => ManifestOp::WalFloor(WalId(input.u64("WAL floor")?)),
         tag::CLOSED => ManifestOp::Closed { last_seq: SeqNo(input.u64("last commit")?) },
+        tag::COMMIT_TIME => ManifestOp::CommitTime(input.u64("time of the last commit")?),
+        tag::COMMITTED => ManifestOp::Committed(SeqNo(input.u64("commit")?)),
         unknown => {
             return Err(DecodeError::new(
                 offset,
                 "operation",
-                format_args!("a tag of 1 to {}", tag::CLOSED),
+                format_args!("a tag of 1 to {}", tag::COMMITTED),
                 format_args!("unknown tag {unknown}"),
             ));
         }

@@ -165,6 +165,8 @@ fn op() -> impl Strategy<Value = ManifestOp> {
         id().prop_map(|id| ManifestOp::NextStreamId(StreamId(id))),
         id().prop_map(|id| ManifestOp::WalFloor(WalId(id))),
         id().prop_map(|seq| ManifestOp::Closed { last_seq: SeqNo(seq) }),
+        id().prop_map(ManifestOp::CommitTime),
+        id().prop_map(|seq| ManifestOp::Committed(SeqNo(seq))),
     ]
 }
 

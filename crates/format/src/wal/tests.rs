@@ -17,6 +17,7 @@ fn record() -> RecordHeader {
         payload_crc: 0xDEAD_BEEF,
         seq: SeqNo(17),
         synced_through: SeqNo(16),
+        time_ms: Some(1_764_000_000_123),
     }
 }
 
@@ -41,6 +42,31 @@ fn a_record_header_is_read_back_and_any_flipped_bit_is_noticed() {
         damaged[bit / 8] ^= 1 << (bit % 8);
         assert_eq!(RecordHeader::decode(&damaged, seed, 64), None, "bit {bit}");
     }
+}
+
+#[test]
+fn a_commits_record_tells_its_time_and_how_far_the_log_was_synced() {
+    let seed = segment().seed();
+    let read = |header: RecordHeader| RecordHeader::decode(&header.encode(seed, 64), seed, 64);
+    let commit = |seq, synced, time_ms| RecordHeader {
+        seq: SeqNo(seq),
+        synced_through: SeqNo(synced),
+        time_ms,
+        ..record()
+    };
+    let far = commit(9 << 40, (9 << 40) - 4_194_302, Some(1));
+    assert_eq!(read(far), Some(far));
+    // Further behind than there is room for: nothing is told, rather than too much.
+    let too_far = commit(9 << 40, (9 << 40) - 4_194_303, Some(1));
+    assert_eq!(read(too_far), Some(commit(9 << 40, 0, Some(1))));
+    // Before the epoch's end of 42 bits, in the year 2109.
+    let late = commit(3, 2, Some(u64::MAX));
+    assert_eq!(read(late), Some(commit(3, 2, Some((1 << 42) - 1))));
+    // As builds before format version 4 wrote it.
+    let untimed = commit(9 << 40, 5, None);
+    assert_eq!(read(untimed), Some(untimed));
+    let synced = RecordHeader { kind: RecordKind::Synced, ..untimed };
+    assert_eq!(read(synced), Some(synced));
 }
 
 #[test]

@@ -12,8 +12,8 @@ use timestrata::logs::{Logs, is_logs};
 use timestrata::table::is_table;
 use timestrata::timelog::Unit;
 use timestrata::{
-    ColumnSize, Error, ErrorKind, QuarantinedFile, Snapshot, Store, StoreStats, Stream,
-    StreamStats, owner_of,
+    ColumnSize, Error, ErrorKind, HistoryStats, QuarantinedFile, Snapshot, Store, StoreStats,
+    Stream, StreamStats, owner_of,
 };
 
 use self::extent::Extent;
@@ -84,9 +84,10 @@ pub(crate) fn run(arguments: &InfoArgs) -> Result<()> {
         infos.push(read(&store, &snapshot, &stream, &parts, &stats)?);
     }
     let quarantine = store.quarantine()?;
+    let history = store.history()?;
     let written = match arguments.json {
-        true => writeln!(io::stdout(), "{}", as_json(&store, &infos, &quarantine)),
-        false => write_text(&store, &infos, &quarantine),
+        true => writeln!(io::stdout(), "{}", as_json(&store, &infos, &quarantine, &history)),
+        false => write_text(&store, &infos, &quarantine, &history),
     };
     written.map_err(Failure::output)
 }
@@ -156,6 +157,7 @@ fn write_text(
     store: &Store,
     infos: &[StreamInfo],
     quarantine: &[QuarantinedFile],
+    history: &HistoryStats,
 ) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let stats = store.stats();
@@ -169,6 +171,7 @@ fn write_text(
         bytes_shown(stats.wal_bytes),
         counted(infos.len() as u64, "stream")
     )?;
+    write_history(&stats, history, &mut out)?;
     write_health(&stats, &mut out)?;
     if !quarantine.is_empty() {
         let bytes: u64 = quarantine.iter().map(|file| file.bytes).sum();
@@ -204,6 +207,23 @@ fn write_text(
     {
         writeln!(out)?;
         write_columns(info, &mut out)?;
+    }
+    Ok(())
+}
+
+/// What is kept of the past, and what it takes.
+fn write_history(
+    stats: &StoreStats,
+    history: &HistoryStats,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let HistoryStats { oldest_seq, run_bytes, log_bytes, .. } = history;
+    if *oldest_seq < stats.last_seq {
+        let (runs, log) = (bytes_shown(*run_bytes), bytes_shown(*log_bytes));
+        writeln!(out, "history: from commit {oldest_seq}, {runs} of runs, {log} of log\n")?;
+    }
+    if history.pinned_bytes > 0 {
+        writeln!(out, "kept by pins alone: {}\n", bytes_shown(history.pinned_bytes))?;
     }
     Ok(())
 }
@@ -255,7 +275,12 @@ fn column_as_json(info: &StreamInfo, index: usize, column: &ColumnSize) -> Value
     })
 }
 
-fn as_json(store: &Store, infos: &[StreamInfo], quarantine: &[QuarantinedFile]) -> Value {
+fn as_json(
+    store: &Store,
+    infos: &[StreamInfo],
+    quarantine: &[QuarantinedFile],
+    history: &HistoryStats,
+) -> Value {
     let stats = store.stats();
     let streams: Vec<Value> = infos
         .iter()
@@ -292,6 +317,10 @@ fn as_json(store: &Store, infos: &[StreamInfo], quarantine: &[QuarantinedFile]) 
         "last_seq": stats.last_seq.0,
         "synced_seq": stats.synced_seq.0,
         "wal_bytes": stats.wal_bytes,
+        "oldest_seq": history.oldest_seq.0,
+        "history_run_bytes": history.run_bytes,
+        "history_log_bytes": history.log_bytes,
+        "pinned_bytes": history.pinned_bytes,
         "troubles": stats.troubles,
         "damaged": stats.damaged.iter().map(missing_as_json).collect::<Vec<_>>(),
         "scrub": {

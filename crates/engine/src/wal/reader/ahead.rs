@@ -31,8 +31,8 @@ const READY_MAX: usize = 8;
 /// Records of a window that are handed on at once.
 const RECORDS_MAX: usize = 4_096;
 
-/// A commit, and where in the window its payload is.
-type Place = (SeqNo, Range<usize>);
+/// A commit, its time, and where in the window its payload is.
+type Place = (SeqNo, Option<u64>, Range<usize>);
 
 /// Some records of one window, in order.
 #[derive(Debug)]
@@ -59,19 +59,22 @@ impl Records {
 
     fn push(&mut self, record: &WalRecord<'_>) {
         let start = start_of(record);
-        self.places.push((record.seq, start..start + record.payload.len()));
+        self.places.push((record.seq, record.time_ms, start..start + record.payload.len()));
     }
 
     /// Takes those behind the last as well, as far as they are in the same window and there is room.
     fn push_those_behind(&mut self, reader: &mut WalReader) {
         let room = RECORDS_MAX - self.places.len();
-        reader.pass_commits(room, |seq, payload| self.places.push((seq, payload)));
+        reader.pass_commits(room, |header, payload| {
+            self.places.push((header.seq, header.time_ms, payload));
+        });
     }
 
     /// Each of them.
     fn iter(&self) -> impl Iterator<Item = WalRecord<'_>> {
-        self.places.iter().map(|(seq, payload)| WalRecord {
+        self.places.iter().map(|(seq, time_ms, payload)| WalRecord {
             seq: *seq,
+            time_ms: *time_ms,
             payload: self.window.get(payload.clone()).unwrap_or_default(),
             path: &self.path,
             payload_offset: self.window_offset + payload.start as u64,

@@ -48,7 +48,11 @@ impl WalReader {
     /// Goes past commits that lie whole and right in the window that the last record is in, one behind the other, `most` at
     /// most: what nearly all of a log is. Gives where in the window each of their payloads is. Whatever stands behind them
     /// [`WalReader::next_record`] has a word for.
-    pub(super) fn pass_commits(&mut self, most: usize, mut each: impl FnMut(SeqNo, Range<usize>)) {
+    pub(super) fn pass_commits(
+        &mut self,
+        most: usize,
+        mut each: impl FnMut(&RecordHeader, Range<usize>),
+    ) {
         let (Some(cursor), Some((mut last, id))) = (&self.cursor, self.last) else { return };
         if id != cursor.id || self.finished {
             return;
@@ -61,8 +65,9 @@ impl WalReader {
                 break;
             }
             last = header.seq;
-            each(last, payload);
+            each(&header, payload);
             self.synced = self.synced.max(header.synced_through);
+            self.time_ms = self.time_ms.max(header.time_ms.unwrap_or(0));
             self.offset += header.record_bytes();
             self.bytes_read += header.record_bytes();
         }
@@ -81,10 +86,12 @@ impl WalReader {
         let payload = cursor.payload(self.offset, header)?;
         let payload_offset = self.offset + header.payload_offset();
         self.last = Some((header.seq, cursor.id));
+        self.time_ms = self.time_ms.max(header.time_ms.unwrap_or(0));
         self.offset += header.record_bytes();
         self.bytes_read += header.record_bytes();
         Ok(WalRecord {
             seq: header.seq,
+            time_ms: header.time_ms,
             payload: cursor.window.get(payload).unwrap_or_default(),
             path: &cursor.path,
             payload_offset,

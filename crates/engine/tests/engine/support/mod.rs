@@ -179,6 +179,11 @@ impl Machine {
         self.files().into_iter().filter(|path| path.starts_with(&runs)).collect()
     }
 
+    pub(crate) fn bytes_of_runs(&self) -> u64 {
+        let runs = self.io.disk.list(&self.dir.join("runs")).unwrap();
+        runs.iter().map(|file| file.len).sum()
+    }
+
     /// A copy of the whole directory, as a machine of its own.
     pub(crate) fn copy(&self) -> Self {
         let copy = Self::new();
