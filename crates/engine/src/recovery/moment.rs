@@ -5,7 +5,7 @@
 use std::collections::hash_map::Entry;
 use std::path::Path;
 
-use timestrata_format::SeqNo;
+use timestrata_format::{SeqNo, WalId};
 
 use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs, readable_history};
 use crate::directory::WAL_DIR;
@@ -14,7 +14,7 @@ use crate::manifest::{
 };
 use crate::state::{Engine, RecoveryReport, StoreState};
 use crate::stream::open_definition;
-use crate::wal::ReadMode;
+use crate::wal::{ReadMode, segment_ids};
 use crate::{Error, ErrorKind, Result};
 
 /// All streams as of a commit that is not the last one.
@@ -64,19 +64,29 @@ pub(super) fn beside<T>(
     loop {
         let before = manifest::load_again(&*engine.io.disk, &engine.dir)?;
         let Some(loaded) = before else { return Ok(None) };
+        let kept = first_kept(engine, &loaded)?;
         let error = match read(&loaded) {
             Ok(found) => return Ok(Some(found)),
             Err(error) => error,
         };
-        // Unless a writer has moved on meanwhile, another try is no better.
-        let after = manifest::load_again(&*engine.io.disk, &engine.dir)?;
-        if after.is_none_or(|after| !after.differs_from(&loaded)) {
+        // Unless a writer has moved on meanwhile, or has let go of some of the past, another try is no better.
+        let Some(after) = manifest::load_again(&*engine.io.disk, &engine.dir)? else {
+            return Err(error);
+        };
+        if !after.differs_from(&loaded) && first_kept(engine, &after)? == kept {
             return Err(error);
         }
         if !tries.goes_on() {
             return Err(too_fast(&engine.dir));
         }
     }
+}
+
+/// The first segment of the log that is there, and the oldest commit of which all is.
+fn first_kept(engine: &Engine, loaded: &LoadedManifest) -> Result<(Option<WalId>, Option<SeqNo>)> {
+    let segments = segment_ids(&*engine.io.disk, &engine.dir.join(WAL_DIR))?;
+    let oldest = history_of(engine, loaded).map(|history| history.oldest());
+    Ok((segments.first().copied(), oldest))
 }
 
 fn try_beside(engine: &Engine, loaded: &LoadedManifest, seq: SeqNo) -> Result<StoreState> {

@@ -9,10 +9,8 @@ use super::moment::{beside, history_of};
 use crate::directory::WAL_DIR;
 use crate::manifest::{History, LoadedManifest, ManifestState};
 use crate::state::Engine;
-use crate::wal::{ReadMode, WalReader, each_record};
+use crate::wal::{ReadMode, WalReader, each_record, ms_of};
 use crate::{Error, ErrorKind, Result};
-
-const NS_OF_MS: i64 = 1_000_000;
 
 /// The last commit that was made by a time, in nanoseconds since the epoch.
 ///
@@ -21,7 +19,7 @@ const NS_OF_MS: i64 = 1_000_000;
 pub(crate) fn commit_by(engine: &Engine, time_ns: i64) -> Result<SeqNo> {
     let invalid = |what: &str| Err(Error::new(ErrorKind::InvalidArgument, what));
     let has_come = time_ns <= engine.io.clock.wall_ns();
-    let time_ms = u64::try_from(time_ns / NS_OF_MS).unwrap_or(0);
+    let time_ms = ms_of(time_ns);
     if let Some(moment) = engine.moment {
         // It holds nothing but that.
         return Err(engine.lost(moment, Some(moment)));

@@ -9,6 +9,7 @@ use super::Store;
 use super::handle::Handle;
 use crate::catalog::no_pin;
 use crate::state::{Engine, StoreState};
+use crate::wal::ms_of;
 use crate::{Error, ErrorKind, Result, recovery};
 
 /// A moment of a store: see [`Store::at`].
@@ -76,7 +77,10 @@ impl Store {
                 core.pins.get(name).ok_or_else(|| no_pin(name))?.core(&engine.folder, &core)?
             }
             Moment::Commit(seq) => engine.core_behind(*seq)?,
-            Moment::Time(time_ns) => engine.core_behind(recovery::commit_by(engine, *time_ns)?)?,
+            Moment::Time(time_ns) => match engine.core_now_by(*time_ns)? {
+                Some(core) => core,
+                None => engine.core_behind(recovery::commit_by(engine, *time_ns)?)?,
+            },
         };
         let then = engine.frozen(core);
         Ok(Self { handle: Arc::new(Handle { engine: Arc::new(then) }) })
@@ -126,6 +130,15 @@ impl Store {
 }
 
 /// What is kept of a store's past, and what it takes on disk: see [`Store::history`].
+///
+/// ```
+/// # use timestrata_engine::*;
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// assert_eq!(store.history()?, HistoryStats { oldest_seq: store.stats().last_seq, ..HistoryStats::default() });
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HistoryStats {
     /// The oldest commit that [`Store::at`] can read by the history; the last one where there is none.
@@ -144,6 +157,24 @@ impl Engine {
         match self.core_now(seq)? {
             Some(core) => Ok(core),
             None => recovery::core_at(self, seq),
+        }
+    }
+
+    /// All streams as they are now, if the last commit was made by a time that has come: whoever commits meanwhile does not make
+    /// it the last but one.
+    fn core_now_by(&self, time_ns: i64) -> Result<Option<StoreState>> {
+        let (Some(manifest), Some(wal)) = (&self.manifest, &self.wal) else { return Ok(None) };
+        if time_ns > self.io.clock.wall_ns() {
+            return Ok(None);
+        }
+        // What takes long comes before the locks.
+        drop(self.core_to_view(None));
+        let manifest = manifest.lock();
+        let mut core = self.core.lock();
+        let is_newest = manifest.history().is_none_or(|history| history.is_newest(core.last_seq));
+        match is_newest && wal.time_ms() <= ms_of(time_ns) {
+            true => core.frozen().map(Some),
+            false => Ok(None),
         }
     }
 

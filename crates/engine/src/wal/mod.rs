@@ -61,7 +61,7 @@ pub(crate) use row::RowLayout;
 pub(crate) use row_record::RowRecord;
 pub(crate) use segment::segment_path;
 pub(crate) use spares::OldSegments;
-pub(crate) use writer::{Wal, WalStart};
+pub(crate) use writer::{Wal, WalStart, ms_of};
 
 /// Whether the log gives files such a name.
 pub(crate) fn is_file_name(name: &str) -> bool {

@@ -23,7 +23,10 @@ use crate::lock::still_ours;
 use crate::planted::{Plant, is_planted};
 use crate::{Error, ErrorKind, Result, Settings};
 
-const NS_OF_MS: i64 = 1_000_000;
+/// A time in milliseconds, as commits are dated; none is from before the epoch.
+pub(crate) fn ms_of(time_ns: i64) -> u64 {
+    u64::try_from(time_ns / 1_000_000).unwrap_or(0)
+}
 
 /// Bytes of an older segment that are read and written again at once.
 const RENEWED_BYTES: u64 = 1 << 20;
@@ -113,7 +116,7 @@ impl FullSegment {
 impl Appender {
     /// The time of the commit that comes next: by the wall clock, unless that was set back.
     fn tick(&mut self, clock: &dyn Clock) -> u64 {
-        let now_ms = u64::try_from(clock.wall_ns() / NS_OF_MS).unwrap_or(0);
+        let now_ms = ms_of(clock.wall_ns());
         self.time_ms = self.time_ms.max(now_ms);
         self.time_ms
     }

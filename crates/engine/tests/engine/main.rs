@@ -27,6 +27,7 @@ mod long_blocks;
 mod lost_files;
 mod many_streams;
 mod moments;
+mod moments_beside;
 mod prune;
 mod pulled_lock;
 #[path = "support/quota_disk.rs"]
