@@ -41,6 +41,7 @@ pub(crate) fn allocated_bytes() -> Option<usize> {
 /// Bytes that the native part's allocator has given out, those of pages that hold some of them, and those that it has of the system
 /// (with what is free and kept, and its own records). None where it does not tell. For who measures; not part of the package's surface.
 #[pyfunction]
+#[pyo3(name = "_allocator_bytes")]
 pub(crate) fn allocator_bytes() -> Option<(usize, usize, usize)> {
     of_jemalloc()
 }

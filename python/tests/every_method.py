@@ -87,7 +87,8 @@ class Method:
 def methods() -> list[Method]:
     found = []
     for node in stub().body:
-        if isinstance(node, ast.FunctionDef) and node.name not in NOT_CALLED:
+        is_offered = isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+        if is_offered and node.name not in NOT_CALLED:
             found.append(Method("", node))
         if isinstance(node, ast.ClassDef) and not is_type_only(node):
             found += [

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import timestrata
-from timestrata._timestrata import allocator_bytes
+from timestrata._timestrata import _allocator_bytes as allocator_bytes
 
 Figures = dict[str, int]
 # A topic keeps the hashes of records that have gone: so many bytes a record, for ever.
