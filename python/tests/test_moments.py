@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from timestrata.errors import (
     NotFoundError,
     ReadOnlyError,
 )
+from waiting import until
 
 Answers = dict[str, object]
 
@@ -93,13 +93,19 @@ def test_a_moment_takes_no_writes_and_outlives_its_store(tmp_path: Path) -> None
     assert past.mode == "r"
 
 
+def later() -> datetime:
+    """Now, once the clock shows a later millisecond, which is as exactly as commits are dated."""
+    now = datetime.now(UTC)
+    until(lambda: datetime.now(UTC) - now > timedelta(milliseconds=1))
+    return now
+
+
 def test_a_time_finds_the_last_commit_that_was_made_by_then(tmp_path: Path) -> None:
     with timestrata.open(tmp_path / "s", history_min="10m") as store:
         seen = []
         for number in range(1, 4):
             seq = write(store, number)
-            seen.append((seq, datetime.now(UTC), answers(store)))
-            time.sleep(0.005)
+            seen.append((seq, later(), answers(store)))
             store.flush()
         with timestrata.open(tmp_path / "s", mode="r") as reader:
             for of in (store, reader):
@@ -114,8 +120,7 @@ def test_a_time_finds_the_last_commit_that_was_made_by_then(tmp_path: Path) -> N
     # Without a history the last commit is there, and none before it.
     with timestrata.open(tmp_path / "t") as store:
         write(store, 1)
-        when = datetime.now(UTC)
-        time.sleep(0.005)
+        when = later()
         write(store, 2)
         assert len(store.at(time=datetime.now(UTC)).timelog("doors")) == 2
         with pytest.raises(HistoryLostError, match="history_min"):

@@ -1,19 +1,32 @@
 //! `at=MOMENT`: what reads reads the store as it was.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use timestrata_engine::{Settings, Store};
+use timestrata_engine::{Access, Io, Settings, Store};
+use timestrata_io::ManualClock;
 
 use crate::harness::{Harness, TRADES};
 
-/// A server over a store with a history, which is given too.
-fn with_history() -> (tempfile::TempDir, Store, Harness) {
+/// A server over a store with a history, which is given too, and the store's clock: it stands still.
+struct Past {
+    _dir: tempfile::TempDir,
+    clock: Arc<ManualClock>,
+    store: Store,
+    server: Harness,
+}
+
+fn with_history() -> Past {
     let dir = tempfile::tempdir().unwrap();
     let settings = Settings { history_min: Duration::from_secs(600), ..Settings::default() };
-    let store = Store::open(dir.path().join("store"), settings).unwrap();
+    // 2026-05-01T09:30:00Z
+    let clock = Arc::new(ManualClock::new(1_777_627_800_000_000_000));
+    let io = Io { clock: clock.clone(), ..Io::os() };
+    let path = dir.path().join("store");
+    let store = Store::open_with(io, &path, Access::Write, settings).unwrap();
     let server = Harness::on(store.clone(), &[], None);
-    (dir, store, server)
+    Past { _dir: dir, clock, store, server }
 }
 
 fn post_log(server: &Harness, line: &str) {
@@ -23,14 +36,11 @@ fn post_log(server: &Harness, line: &str) {
 
 #[test]
 fn every_route_that_reads_reads_the_store_as_it_was() {
-    let (_dir, store, server) = with_history();
+    let Past { clock, store, server, _dir } = with_history();
     server.csv("trades", TRADES).data();
     post_log(&server, "first line");
     let seq = store.pin("monday").unwrap();
-    std::thread::sleep(Duration::from_millis(2));
-    let time =
-        server.sql("SELECT now() AS t", json!([])).data()[0]["t"].as_str().unwrap().to_owned();
-    std::thread::sleep(Duration::from_millis(2));
+    clock.advance_ns(2_000_000);
     let sql = json!({ "query": "SELECT count(*) AS n FROM trades" }).to_string();
     let ask = |at: &str| {
         let with = |path: &str| match (at, path.contains('?')) {
@@ -64,7 +74,7 @@ fn every_route_that_reads_reads_the_store_as_it_was() {
     server.post("/logs/other", "application/x-ndjson", b"{\"message\": \"third line\"}").data();
     let now = ask("");
     // Of a pin the columns of tables are those of now.
-    for at in [seq.to_string(), time.replace('+', "%2B")] {
+    for at in [seq.to_string(), "2026-05-01T09:30:00.001Z".to_owned()] {
         for (place, (then, (found, now))) in then.iter().zip(ask(&at).iter().zip(&now)).enumerate()
         {
             assert_eq!(found, then, "{at}, place {place}");
@@ -76,7 +86,7 @@ fn every_route_that_reads_reads_the_store_as_it_was() {
 
 #[test]
 fn a_moment_is_neither_changed_nor_followed_and_what_is_none_is_refused() {
-    let (_dir, store, server) = with_history();
+    let Past { store, server, _dir, .. } = with_history();
     server.csv("trades", TRADES).data();
     post_log(&server, "first line");
     let last = store.stats().last_seq.0;
