@@ -8,30 +8,41 @@ use timestrata_format::{RunId, SeqNo, WalId};
 use super::moment::history_of;
 use crate::Result;
 use crate::directory::WAL_DIR;
-use crate::manifest::{self, History, ManifestState};
+use crate::manifest::{self, History, LoadedManifest, ManifestState};
 use crate::state::Engine;
 use crate::wal::segment_files;
 
-/// What is kept of the past, and of it the oldest commit that can be read by the history; `None` where there is none.
-pub(crate) fn kept(engine: &Engine) -> Result<(Option<SeqNo>, KeptBytes)> {
+/// The oldest commit that can be read by the history; `None` where there is none.
+pub(crate) fn oldest_commit(engine: &Engine) -> Result<Option<SeqNo>> {
+    of_past(engine, |_, history| history.map(History::oldest))
+}
+
+/// What the past takes on disk.
+pub(crate) fn kept_bytes(engine: &Engine) -> Result<KeptBytes> {
+    let (mut bytes, segments) = of_past(engine, kept_by)?;
+    if !segments.is_empty() {
+        let files = segment_files(&*engine.io.disk, &engine.dir.join(WAL_DIR))?;
+        bytes.log = files.iter().filter(|(id, _)| segments.contains(id)).map(|(_, len)| len).sum();
+    }
+    Ok(bytes)
+}
+
+/// What `tell` makes of the manifest and of the history, if there is one; of a store without files the default.
+fn of_past<T: Default>(
+    engine: &Engine,
+    tell: impl FnOnce(&ManifestState, Option<&History>) -> T,
+) -> Result<T> {
     if let Some(manifest) = &engine.manifest {
         let manifest = manifest.lock();
-        let (of_history, bytes) = kept_by(manifest.state(), manifest.history());
-        drop(manifest);
-        return Ok((
-            of_history.as_ref().map(|(oldest, _)| *oldest),
-            bytes.with_log(engine, of_history)?,
-        ));
+        return Ok(tell(manifest.state(), manifest.history()));
     }
     if engine.follower.is_none() {
-        return Ok((None, KeptBytes::default()));
+        return Ok(T::default());
     }
-    let Some(loaded) = manifest::load_again(&*engine.io.disk, &engine.dir)? else {
-        return Ok((None, KeptBytes::default()));
-    };
-    let history = history_of(engine, &loaded);
-    let (of_history, bytes) = kept_by(&loaded.state, history.as_ref());
-    Ok((of_history.as_ref().map(|(oldest, _)| *oldest), bytes.with_log(engine, of_history)?))
+    let loaded = manifest::load_again(&*engine.io.disk, &engine.dir)?;
+    let of_loaded =
+        |loaded: LoadedManifest| tell(&loaded.state, history_of(engine, &loaded).as_ref());
+    Ok(loaded.map(of_loaded).unwrap_or_default())
 }
 
 /// What the past takes on disk.
@@ -45,10 +56,8 @@ pub(crate) struct KeptBytes {
     pub(crate) pinned: u64,
 }
 
-/// Oldest commit, and the segments of the log that only the history needs.
-type OfHistory = Option<(SeqNo, Range<WalId>)>;
-
-fn kept_by(state: &ManifestState, history: Option<&History>) -> (OfHistory, KeptBytes) {
+/// Bytes without those of the log, and the segments of that which only the history needs.
+fn kept_by(state: &ManifestState, history: Option<&History>) -> (KeptBytes, Range<WalId>) {
     let live: BTreeSet<RunId> =
         state.streams.values().flat_map(|entry| entry.runs.keys()).copied().collect();
     let of_pins = state.all_runs().into_iter().filter(|(id, _)| !live.contains(id));
@@ -59,17 +68,5 @@ fn kept_by(state: &ManifestState, history: Option<&History>) -> (OfHistory, Kept
         .map(|run| (run.id, run.file_bytes))
         .collect();
     let bytes = KeptBytes { runs: retired.values().sum(), log: 0, pinned: of_pins.values().sum() };
-    let of_history = history.map(|history| (history.oldest(), history.floor()..state.wal_floor));
-    (of_history, bytes)
-}
-
-impl KeptBytes {
-    fn with_log(mut self, engine: &Engine, of_history: OfHistory) -> Result<Self> {
-        if let Some((_, segments)) = of_history {
-            let files = segment_files(&*engine.io.disk, &engine.dir.join(WAL_DIR))?;
-            self.log =
-                files.iter().filter(|(id, _)| segments.contains(id)).map(|(_, len)| len).sum();
-        }
-        Ok(self)
-    }
+    (bytes, history.map_or_else(Range::default, |history| history.floor()..state.wal_floor))
 }

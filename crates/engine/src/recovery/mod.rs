@@ -33,7 +33,7 @@ mod replay;
 mod times;
 
 pub(crate) use follow::{load_beside, refresh};
-pub(crate) use kept::kept;
+pub(crate) use kept::{kept_bytes, oldest_commit};
 pub(crate) use load::{KnownRuns, LoadedStore, Recovered, build_core, recover};
 pub(crate) use moment::{core_at, is_newest_beside};
 pub(crate) use replay::Replay;

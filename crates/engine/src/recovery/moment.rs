@@ -34,7 +34,8 @@ pub(crate) fn core_at(engine: &Engine, seq: SeqNo) -> Result<StoreState> {
             core_of(engine, state, &known, seq)
         }
         None => {
-            let read = |loaded: &LoadedManifest| try_beside(engine, loaded, seq);
+            let read =
+                |_: &LoadedManifest, history: Option<&History>| try_beside(engine, history, seq);
             beside(engine, read)?.ok_or_else(|| engine.lost(seq, None))
         }
     }
@@ -58,14 +59,15 @@ pub(super) fn history_of(engine: &Engine, loaded: &LoadedManifest) -> Option<His
 /// Reads beside a writer that may be alive, again where that has moved on meanwhile. `None` where there is no manifest.
 pub(super) fn beside<T>(
     engine: &Engine,
-    read: impl Fn(&LoadedManifest) -> Result<T>,
+    read: impl Fn(&LoadedManifest, Option<&History>) -> Result<T>,
 ) -> Result<Option<T>> {
     let mut tries = Tries::begin(&*engine.io.clock);
     loop {
         let before = manifest::load_again(&*engine.io.disk, &engine.dir)?;
         let Some(loaded) = before else { return Ok(None) };
-        let kept = first_kept(engine, &loaded)?;
-        let error = match read(&loaded) {
+        let history = history_of(engine, &loaded);
+        let kept = first_kept(engine, history.as_ref())?;
+        let error = match read(&loaded, history.as_ref()) {
             Ok(found) => return Ok(Some(found)),
             Err(error) => error,
         };
@@ -73,7 +75,8 @@ pub(super) fn beside<T>(
         let Some(after) = manifest::load_again(&*engine.io.disk, &engine.dir)? else {
             return Err(error);
         };
-        if !after.differs_from(&loaded) && first_kept(engine, &after)? == kept {
+        let history = history_of(engine, &after);
+        if !after.differs_from(&loaded) && first_kept(engine, history.as_ref())? == kept {
             return Err(error);
         }
         if !tries.goes_on() {
@@ -83,14 +86,15 @@ pub(super) fn beside<T>(
 }
 
 /// The first segment of the log that is there, and the oldest commit of which all is.
-fn first_kept(engine: &Engine, loaded: &LoadedManifest) -> Result<(Option<WalId>, Option<SeqNo>)> {
+fn first_kept(
+    engine: &Engine,
+    history: Option<&History>,
+) -> Result<(Option<WalId>, Option<SeqNo>)> {
     let segments = segment_ids(&*engine.io.disk, &engine.dir.join(WAL_DIR))?;
-    let oldest = history_of(engine, loaded).map(|history| history.oldest());
-    Ok((segments.first().copied(), oldest))
+    Ok((segments.first().copied(), history.map(History::oldest)))
 }
 
-fn try_beside(engine: &Engine, loaded: &LoadedManifest, seq: SeqNo) -> Result<StoreState> {
-    let history = history_of(engine, loaded);
+fn try_beside(engine: &Engine, history: Option<&History>, seq: SeqNo) -> Result<StoreState> {
     let history = history.ok_or_else(|| engine.lost(seq, None))?;
     let state = history.state_for(seq).map_err(|oldest| engine.lost(seq, Some(oldest)))?;
     let known = engine.core.lock().run_handles();

@@ -5,7 +5,7 @@
 
 use timestrata_format::{SeqNo, WalId};
 
-use super::moment::{beside, history_of};
+use super::moment::beside;
 use crate::directory::WAL_DIR;
 use crate::manifest::{History, LoadedManifest, ManifestState};
 use crate::state::Engine;
@@ -46,11 +46,9 @@ pub(crate) fn commit_by(engine: &Engine, time_ns: i64) -> Result<SeqNo> {
             Ok(log.commit_by(engine, time_ms, Some(last_seq))?.0)
         }
         (_, _, Some(_)) => {
-            let read = |loaded: &LoadedManifest| {
-                let history = history_of(engine, loaded);
-                let log = history
-                    .as_ref()
-                    .map_or_else(|| Dated::of_manifest(&loaded.state), Dated::of_history);
+            let read = |loaded: &LoadedManifest, history: Option<&History>| {
+                let of_now = || Dated::of_manifest(&loaded.state);
+                let log = history.map_or_else(of_now, Dated::of_history);
                 // Where the clock was set back, later than now is not later than the last commit.
                 match log.commit_by(engine, time_ms, None)? {
                     (_, newest_ms) if !has_come && newest_ms < time_ms => Err(too_early()),

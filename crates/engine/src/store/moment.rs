@@ -102,7 +102,11 @@ impl Store {
     /// # }
     /// ```
     pub fn oldest_commit(&self) -> Result<SeqNo> {
-        Ok(self.history()?.oldest_seq)
+        let engine = self.engine();
+        engine.check_open()?;
+        let of_history = recovery::oldest_commit(engine)?;
+        let last_seq = engine.core.lock().last_seq;
+        Ok(of_history.unwrap_or(last_seq).min(last_seq))
     }
 
     /// What is kept of the past, and what it takes on disk.
@@ -116,12 +120,10 @@ impl Store {
     /// # }
     /// ```
     pub fn history(&self) -> Result<HistoryStats> {
-        let engine = self.engine();
-        engine.check_open()?;
-        let (oldest, bytes) = recovery::kept(engine)?;
-        let last_seq = engine.core.lock().last_seq;
+        let oldest_seq = self.oldest_commit()?;
+        let bytes = recovery::kept_bytes(self.engine())?;
         Ok(HistoryStats {
-            oldest_seq: oldest.unwrap_or(last_seq).min(last_seq),
+            oldest_seq,
             run_bytes: bytes.runs,
             log_bytes: bytes.log,
             pinned_bytes: bytes.pinned,
