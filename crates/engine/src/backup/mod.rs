@@ -164,6 +164,8 @@ impl Engine {
         let next_run = self.next_run.load(std::sync::atomic::Ordering::Relaxed);
         let mut state = ManifestState::new(RunId(next_run.saturating_add(1 << 20)));
         state.closed = Some(seq);
+        // By then all that is copied had been committed.
+        state.time_ms = self.wal.as_ref().map_or(0, |wal| wal.time_ms());
         for stream in &frozen {
             let entry = self.copy_stream(copy, stream, &mut state, &mut report)?;
             state.insert(entry);

@@ -84,6 +84,10 @@ pub(crate) fn recover(
     });
     let (orphans, mut wal_start) = (files.orphans, tail.start);
     wal_start.time_ms = wal_start.time_ms.max(loaded.state.time_ms);
+    if wal_start.time_ms == 0 && core.last_seq > SeqNo(0) {
+        // An earlier build dated no commits: all that is known is that they have been made by now.
+        wal_start.time_ms = wal::ms_of(folder.io.clock.wall_ns());
+    }
     Ok(Recovered { core, report, orphans, next_run, wal_start, history })
 }
 

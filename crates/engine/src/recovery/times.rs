@@ -70,6 +70,8 @@ fn too_early() -> Error {
 struct Dated {
     /// Where the log begins that is still there.
     floor: WalId,
+    /// The last commit, as far as the manifest tells.
+    newest: SeqNo,
     /// The oldest commit that can be read; `None`: the last one only.
     oldest: Option<SeqNo>,
     /// Commits, each with a time by which it had been made.
@@ -79,12 +81,15 @@ struct Dated {
 impl Dated {
     fn of_history(history: &History) -> Self {
         let made_by = history.made_by().collect();
-        Self { floor: history.floor(), oldest: Some(history.oldest()), made_by }
+        let (newest, oldest) = (history.newest(), Some(history.oldest()));
+        Self { floor: history.floor(), newest, oldest, made_by }
     }
 
     fn of_manifest(state: &ManifestState) -> Self {
-        let made_by = vec![(state.last_seq(), state.time_ms)];
-        Self { floor: state.wal_floor, oldest: None, made_by }
+        // By no time is known that a commit had been made that an earlier build did not date.
+        let is_dated = state.time_ms > 0;
+        let made_by = is_dated.then(|| (state.last_seq(), state.time_ms)).into_iter().collect();
+        Self { floor: state.wal_floor, newest: state.last_seq(), oldest: None, made_by }
     }
 
     /// The last commit that was made by a time, and when the newest of all had been made.
@@ -96,7 +101,7 @@ impl Dated {
     ) -> Result<(SeqNo, u64)> {
         let known = self.made_by.iter().filter(|(_, by_ms)| *by_ms <= time_ms);
         let mut found = known.map(|(seq, _)| *seq).max().unwrap_or_default();
-        let mut newest = self.made_by.iter().map(|(seq, _)| *seq).max().unwrap_or_default();
+        let mut newest = self.newest;
         let mut newest_ms = self.made_by.iter().map(|(_, by_ms)| *by_ms).max().unwrap_or_default();
         let (dir, store_id) = (engine.dir.join(WAL_DIR), engine.folder.store_id);
         let mode = ReadMode::Follower;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::files::{copy, open, read_file};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
-use timestrata_engine::{Access, Io, KeyRange};
+use timestrata_engine::{Access, ErrorKind, Io, KeyRange, Moment};
 
 /// The golden stores, each with its text.
 fn golden_stores() -> Vec<(PathBuf, String)> {
@@ -65,6 +65,28 @@ fn stores_of_every_format_version_open_and_give_their_rows() {
         assert_eq!(crate::golden::describe(&store), expected, "{name}, opened again");
         let report = store.check().unwrap();
         assert!(report.findings.is_empty(), "{name}: {report:?}");
+    }
+}
+
+#[test]
+fn stores_of_builds_that_dated_no_commits_are_read_as_of_no_earlier_time() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    for (name, access) in ["closed", "killed"]
+        .into_iter()
+        .flat_map(|name| [(name, Access::Read), (name, Access::WriteExisting)])
+    {
+        let temporary = tempfile::tempdir().unwrap();
+        let dir = temporary.path().join("store");
+        copy(&fixtures.join("format-3").join(name), &dir);
+        let before = Io::os().clock.wall_ns() - 1_000_000_000;
+        let store = open(&dir, access);
+        let lost = store.at(&Moment::Time(before)).unwrap_err();
+        assert_eq!(lost.kind(), ErrorKind::HistoryLost, "{name}: {lost}");
+        if access == Access::WriteExisting {
+            // That all of them had been made by the time of its opening is known.
+            let now = store.at(&Moment::Time(Io::os().clock.wall_ns())).unwrap();
+            assert_eq!(now.stats().last_seq, store.stats().last_seq);
+        }
     }
 }
 

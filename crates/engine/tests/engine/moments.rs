@@ -104,11 +104,17 @@ impl Seen {
     }
 }
 
+/// A store with a stream of events.
+fn events_in(settings: Settings) -> (Machine, Store, StreamId) {
+    let machine = Machine::new();
+    let store = machine.open(settings);
+    let events = store.create_stream(keep("events")).unwrap();
+    (machine, store, events)
+}
+
 /// A store of three rows, whose history has the runs that were compacted.
 fn compacted_thrice() -> (Machine, Store, StreamId) {
-    let machine = Machine::new();
-    let store = machine.open(kept(manual()));
-    let events = store.create_stream(keep("events")).unwrap();
+    let (machine, store, events) = events_in(kept(manual()));
     for round in 0..3 {
         append(&store, events, &[pair(round, "row")]);
         store.flush().unwrap();
@@ -175,10 +181,8 @@ fn the_past_outlives_a_close_and_a_kill() {
 
 #[test]
 fn commits_are_dated_by_a_clock_that_never_goes_back() {
-    let machine = Machine::new();
-    let store = machine.open(kept(manual()));
+    let (machine, store, events) = events_in(kept(manual()));
     let began = machine.clock.wall_ns();
-    let events = store.create_stream(keep("events")).unwrap();
     let by = |store: &Store, time_ns| store.at(&Moment::Time(time_ns)).map(|then| last(&then));
     machine.clock.advance_ns(5 * MS);
     append(&store, events, &[pair(1, "one")]);
@@ -215,9 +219,7 @@ fn commits_are_dated_by_a_clock_that_never_goes_back() {
 
 #[test]
 fn without_a_history_a_time_finds_the_last_commit() {
-    let machine = Machine::new();
-    let store = machine.open(manual());
-    let events = store.create_stream(keep("events")).unwrap();
+    let (machine, store, events) = events_in(manual());
     append(&store, events, &[pair(1, "one")]);
     let then = machine.clock.wall_ns();
     machine.clock.advance_ns(5 * MS);
@@ -238,6 +240,24 @@ fn without_a_history_a_time_finds_the_last_commit() {
     }
     let memory = Store::memory(Settings::default()).unwrap();
     assert_eq!(memory.at(&Moment::Time(0)).unwrap_err().kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn a_backup_is_not_read_as_of_a_time_before_it_was_made() {
+    let (machine, store, events) = events_in(manual());
+    let began = machine.clock.wall_ns();
+    machine.clock.advance_ns(5 * MS);
+    append(&store, events, &[pair(1, "one")]);
+    machine.clock.advance_ns(5 * MS);
+    let backup = std::path::Path::new("/backup");
+    store.backup(backup).unwrap();
+    for access in [Access::Read, Access::WriteExisting] {
+        let restored = Store::open_with(machine.io.clone(), backup, access, manual()).unwrap();
+        let lost = restored.at(&Moment::Time(began)).unwrap_err();
+        assert_eq!(lost.kind(), ErrorKind::HistoryLost, "{lost}");
+        let now = restored.at(&Moment::Time(machine.clock.wall_ns())).unwrap();
+        assert_eq!(read(&now, "events"), [pair(1, "one")]);
+    }
 }
 
 #[test]
@@ -264,9 +284,7 @@ fn a_moment_never_changes_and_takes_no_writes() {
 
 #[test]
 fn a_pin_is_a_moment_for_as_long_as_it_is_there() {
-    let machine = Machine::new();
-    let store = machine.open(manual());
-    let events = store.create_stream(keep("events")).unwrap();
+    let (machine, store, events) = events_in(manual());
     append(&store, events, &[pair(1, "one")]);
     store.pin("then").unwrap();
     append(&store, events, &[pair(2, "two")]);
@@ -288,9 +306,7 @@ fn a_pin_is_a_moment_for_as_long_as_it_is_there() {
 
 #[test]
 fn a_commit_that_was_not_made_or_is_lost_is_said_so() {
-    let machine = Machine::new();
-    let store = machine.open(manual());
-    let events = store.create_stream(keep("events")).unwrap();
+    let (_machine, store, events) = events_in(manual());
     append(&store, events, &[pair(1, "one"), pair(2, "two")]);
     let now = last(&store);
     assert_eq!(store.oldest_commit().unwrap(), now);
@@ -344,9 +360,7 @@ fn history_goes_by_age_and_by_bytes_and_its_files_with_it() {
 
 #[test]
 fn a_manifest_of_an_earlier_time_is_told_by_the_history() {
-    let machine = Machine::new();
-    let store = machine.open(kept(manual()));
-    let events = store.create_stream(keep("events")).unwrap();
+    let (machine, store, events) = events_in(kept(manual()));
     append(&store, events, &[pair(1, "one")]);
     store.flush().unwrap();
     let names = ["MANIFEST", "MANIFEST.copy"].map(|name| machine.dir.join(name));
