@@ -22,7 +22,7 @@ MIB = 1 << 20
 def soak(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.syspath_prepend(str(ROOT))
     names = (
-        "figures", "floor", "histogram", "page", "pictures", "recorder", "results", "run", "settings", "trend",
+        "figures", "floor", "histogram", "lines", "page", "pictures", "recorder", "results", "run", "settings", "trend",
         "verdict", "loads.timelog", "loads.topic",
     )  # fmt: skip
     modules = {name: importlib.import_module(f"bench.python.soak.{name}") for name in names}
@@ -264,6 +264,32 @@ def test_what_is_slow_waits_until_the_floors_have_seen_its_end(soak: SimpleNames
     disk.add(begin + 10 * MS, begin + 400 * MS)
     of.take(begin, [disk])
     assert of.pending == [] and of.settled[0].floors == (("disk", 290 * MS),)
+
+
+def test_what_was_slow_is_kept_in_a_file_and_read_back(
+    soak: SimpleNamespace, tmp_path: Path
+) -> None:
+    disk = soak.floor.Floor()
+    disk.name, begin = "disk", disk.seen_to
+    recorder = soak.recorder.Recorder(begin, soak.lines.Lines(tmp_path / "slow"))
+    of = recorder.kind("topic", "send")
+    of.add(begin + MS, begin + 301 * MS, True)
+    disk.add(begin + 10 * MS, begin + 400 * MS)
+    recorder.take([disk], lambda start, end: ("flush rooms",))
+    assert of.settled == []
+    [slow] = recorder.slow()["topic send"]
+    found = (slow.ns, slow.at, slow.floors, slow.together, list(slow.events))
+    assert found == (300 * MS, MS, (("disk", 291 * MS),), 291 * MS, ["flush rooms"])
+
+
+def test_stalls_are_found_by_time_and_forgotten(soak: SimpleNamespace) -> None:
+    spans = soak.floor.Spans()
+    for at in range(1_000):
+        spans.add(10 * at, 10 * at + 5)
+    assert spans.within(3, 22) == [(3, 5), (10, 15), (20, 22)]
+    spans.forget(9_000)
+    assert spans.within(0, 9_001) == [(9_000, 9_001)]
+    assert spans.within(9_987, 20_000) == [(9_990, 9_995)]
 
 
 def test_what_floors_wait_at_once_counts_once(soak: SimpleNamespace) -> None:
