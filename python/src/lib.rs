@@ -7,6 +7,7 @@
 use pyo3::pymodule;
 
 mod allocator;
+mod changes;
 mod codec;
 mod command;
 mod commit;
@@ -46,6 +47,7 @@ mod _timestrata {
     use crate::{
         allocator::allocated_bytes,
         allocator::allocator_bytes,
+        changes::{Change, Changes, CommittedChanges},
         codec::{cbor_decode, cbor_encode},
         command::run_command,
         commit::Commit,

@@ -35,7 +35,7 @@ use crate::store::Store;
 ///     memtable_bytes_max, memtable_rows_max, memory_bytes_max, wal_segment_bytes, wal_bytes_max,
 ///     sync_interval, group_commit_delay, run_batch_rows, run_bytes_max, cache_bytes_max, level0_runs_max,
 ///     compaction_bytes_per_second, quarantine_bytes_max, quarantine_age_max,
-///     history_min, history_bytes_max, scrub_bytes_per_second (0: never).
+///     history_min, history_bytes_max, followed_bytes_max, scrub_bytes_per_second (0: never).
 ///
 /// Returns
 /// -------

@@ -45,7 +45,7 @@ DOCUMENTED = (
 # What ends the store or its objects for all others: seldom, or nothing else would be tried.
 ENDS = {"close", "drop", "__exit__", "_close_all"}
 # Calls that wait until something comes, which may be never: only as coroutines, with a limit.
-WAITS = {("LogTail", "__next__"), ("Consumer", "__next__")}
+WAITS = {("LogTail", "__next__"), ("Consumer", "__next__"), ("Changes", "__next__")}
 # Made by the interpreter itself, or of no class; and the whole command, which has tests of its own.
 NOT_CALLED = {"__new__", "__init_subclass__", "_run_command"}
 PANIC = "PanicException"
@@ -189,6 +189,15 @@ class World:
         keep(commit)
         for part in (commit.table("t"), commit.topic("events"), commit.logs("app"), commit.graph("g"), commit.timelog("log")):
             keep(part)
+        # A store in memory tells nobody of its changes.
+        followed = timestrata.open(self.folder / f"followed{id(self)}")
+        self.made.append(followed)
+        followed.table("t").append({"time": ["2024-05-01"], "x": [1]})
+        changes = followed.changes(0)
+        keep(changes)
+        for commit in followed.changes(0):
+            keep(commit)
+            keep(commit.changes[0])
         store.pin("pin")
         for each in (store.pins()[0], store.check(), store.recovery):
             keep(each)

@@ -54,7 +54,7 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             declared.add(node.target.id)
     only_types = {
-        "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures", "HistoryFigures",
+        "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures", "HistoryFigures", "ChangeKind",
         "CacheFigures", "ColumnFigures", "MissingRows", "ScrubFigures", "RepairedStream", "FileLeftOut",
         "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "Rowlike",
         "SupportsReadBytes", "Payload", "Headers", "Recordlike", "Retained", "ExportedTiles",

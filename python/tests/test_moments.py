@@ -47,7 +47,7 @@ def answers(store: timestrata.Store) -> Answers:
 
 
 def test_every_model_and_sql_answer_as_they_did_behind_each_commit(tmp_path: Path) -> None:
-    with timestrata.open(tmp_path / "s", history_min="10m", maintenance="manual") as store:
+    with timestrata.open(tmp_path / "s", maintenance="manual") as store:
         seen = {}
         for number in range(1, 7):
             seq = write(store, number)
@@ -118,7 +118,7 @@ def test_a_time_finds_the_last_commit_that_was_made_by_then(tmp_path: Path) -> N
         with pytest.raises(InvalidArgumentError, match="noon"):
             store.at(time="noon")
     # Without a history the last commit is there, and none before it.
-    with timestrata.open(tmp_path / "t") as store:
+    with timestrata.open(tmp_path / "t", history_min=0) as store:
         write(store, 1)
         when = later()
         write(store, 2)
@@ -130,7 +130,7 @@ def test_a_time_finds_the_last_commit_that_was_made_by_then(tmp_path: Path) -> N
 
 
 def test_what_is_not_kept_or_not_made_is_said_so(tmp_path: Path) -> None:
-    with timestrata.open(tmp_path / "s") as store:
+    with timestrata.open(tmp_path / "s", history_min=0) as store:
         first = write(store, 1)
         last = write(store, 2)
         assert store.oldest_commit() == last

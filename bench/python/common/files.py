@@ -18,10 +18,17 @@ def fresh(path: Path) -> Path:
 
 
 def bytes_of(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder."""
+    """Bytes of a file, or of all files below a folder; of a store without those that only its history needs, which go within minutes."""
     if path.is_file():
         return path.stat().st_size
-    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+    past = 0
+    if (path / "MANIFEST").is_file():
+        import timestrata
+
+        with timestrata.open(path, mode="r") as store:
+            history = store.history()
+            past = history["run_bytes"] + history["log_bytes"]
+    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file()) - past
 
 
 def made(path: Path, write: Callable[[Path], object]) -> Path:

@@ -55,6 +55,10 @@ pub(crate) enum Change {
     Encoded(EncodedRows),
     /// Nothing, if a key is what it was.
     Unchanged(UnchangedKey),
+    /// Nothing: see [`Changes::rewrites`].
+    Rewritten {
+        stream: StreamId,
+    },
 }
 
 impl Change {
@@ -63,7 +67,10 @@ impl Change {
         match self {
             Self::Insert { batch, .. } => batch.num_rows() as u64,
             Self::Encoded(rows) => rows.inserted(),
-            Self::DeleteRange { .. } | Self::DeleteKeys { .. } | Self::Unchanged(_) => 0,
+            Self::DeleteRange { .. }
+            | Self::DeleteKeys { .. }
+            | Self::Unchanged(_)
+            | Self::Rewritten { .. } => 0,
         }
     }
 }
@@ -137,6 +144,14 @@ impl Changes {
     #[must_use]
     pub fn delete_keys(mut self, stream: StreamId, keys: RecordBatch) -> Self {
         self.list.push(Change::DeleteKeys { stream, keys });
+        self
+    }
+
+    /// Says that all that the commit adds to a stream are rows of the ranges that it deletes: those that stay, as they were and in
+    /// their order. Who follows the changes is told of the others, and not of rows that have not changed. It changes nothing.
+    #[must_use]
+    pub fn rewrites(mut self, stream: StreamId) -> Self {
+        self.list.push(Change::Rewritten { stream });
         self
     }
 

@@ -18,6 +18,7 @@ mod damage;
 mod directory;
 mod encoded_rows;
 mod error;
+mod feed;
 pub mod ids;
 mod key;
 mod key_changes;
@@ -51,6 +52,7 @@ pub use check::{CheckReport, Finding, check};
 pub use code_table::{Code, CodeTable};
 pub use directory::QuarantinedFile;
 pub use error::{Error, ErrorKind, MissingRange, Result};
+pub use feed::{ChangeBatches, ChangeKind, CommittedChanges, StreamChange};
 pub use memory::ask_for_copy;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};
@@ -68,8 +70,8 @@ pub use settings::{
 pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};
 pub use store::{
-    Access, BulkCommit, CommitPart, GroupAppender, HistoryStats, LockRank, Moment, RowAppender,
-    RowChange, Store, StoreStats, StreamStats,
+    Access, BulkCommit, ChangeFeed, CommitPart, GroupAppender, HistoryStats, LockRank, Moment,
+    RowAppender, RowChange, Store, StoreStats, StreamStats,
 };
 pub use stream::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, COMPRESSION_PROPERTY, LeadKind, RunCompression,

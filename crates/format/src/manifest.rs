@@ -203,6 +203,19 @@ pub enum ManifestOp {
     CommitTime(u64),
     /// A commit that is not in the WAL: its number is not given again, whatever becomes of what it changed.
     Committed(SeqNo),
+    /// Of the commit that the edit adds: its rows of a stream are those of the ranges that it deletes which stay. Changes nothing.
+    Rewritten(StreamId),
+    /// What the edit removes of a stream has expired by its retention. Changes nothing.
+    Expired(StreamId),
+    /// How far somebody has followed the changes of commits.
+    SetFollower {
+        /// Its name, unique in the store.
+        name: String,
+        /// The last commit that is done.
+        seq: SeqNo,
+    },
+    /// A follower goes.
+    RemoveFollower(String),
 }
 
 /// Operations that hold together or not at all.

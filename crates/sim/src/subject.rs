@@ -213,6 +213,7 @@ pub(crate) fn settings() -> Settings {
         run_batch_rows: 8,
         run_bytes_max: 4 << 10,
         level0_runs_max: 2,
+        history_min: Duration::ZERO,
         maintenance: Maintenance::Manual,
         ..Settings::default()
     }

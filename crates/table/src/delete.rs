@@ -129,6 +129,9 @@ impl Table {
     ) -> Result<u64> {
         let (spans, rows) = spans_of_deleted(view, range, predicate)?;
         let id = self.shared.id;
+        if rows > 0 {
+            bulk.rewrites(id)?;
+        }
         for span in spans {
             bulk.delete_range(id, span)?;
             for_each_picked(view, &span, predicate, |batch, deleted| {

@@ -126,6 +126,12 @@ pub(super) fn columns_of_stream(stream: &Stream) -> Result<ValueColumns> {
     ValueColumns::of_schema(stream.schema(), is_record)
 }
 
+/// Whether a stream is a time log.
+#[must_use]
+pub fn is_timelog(stream: &Stream) -> bool {
+    stream.property(MODEL_PROPERTY) == Some(MODEL)
+}
+
 /// Reads codec and unit from a stream; `InvalidArgument` if it is no time log.
 pub(super) fn of_stream(stream: &Stream) -> Result<(Codec, Unit)> {
     let spec = stream.spec();

@@ -81,15 +81,23 @@ pub use arrow_schema;
 pub use commit::commit_together;
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
 pub use owner::{drop_by_name, owner_of};
+#[cfg(all(
+    feature = "graph",
+    feature = "logs",
+    feature = "table",
+    feature = "timelog",
+    feature = "topic"
+))]
+pub use role::{StreamRole, role_of};
 pub use timestrata_engine::{
-    Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, Changes,
-    CheckReport, Clock, ColumnSize, CommitPart, Durability, Error, ErrorKind, FORMAT_VERSION,
-    FileLeftOut, Finding, HistoryStats, Io, KeyRange, LeadKey, LeadKind, LockRank, Maintenance,
-    Merge, MissingRange, Moment, PinInfo, QuarantinedFile, RecoveryReport, RepairOptions,
-    RepairReport, RepairedStream, Result, Retention, Row, RowAppender, RowEncoder, RunCompression,
-    RunFormat, Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot,
-    Store, StoreId, StoreStats, Stream, StreamId, StreamSpec, StreamStats, check, duration_of_text,
-    repair, size_of_text,
+    Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, ChangeBatches,
+    ChangeFeed, ChangeKind, Changes, CheckReport, Clock, ColumnSize, CommitPart, CommittedChanges,
+    Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, HistoryStats, Io, KeyRange,
+    LeadKey, LeadKind, LockRank, Maintenance, Merge, MissingRange, Moment, PinInfo,
+    QuarantinedFile, RecoveryReport, RepairOptions, RepairReport, RepairedStream, Result,
+    Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat, Scan, ScanSpec, ScrubStats,
+    SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store, StoreId, StoreStats, Stream,
+    StreamChange, StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
 };
 #[cfg(feature = "graph")]
 pub use timestrata_graph as graph;
@@ -111,6 +119,14 @@ pub use timestrata_values as values;
 
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
 mod owner;
+#[cfg(all(
+    feature = "graph",
+    feature = "logs",
+    feature = "table",
+    feature = "timelog",
+    feature = "topic"
+))]
+mod role;
 
 /// Its examples run.
 #[cfg(doctest)]

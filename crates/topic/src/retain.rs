@@ -218,6 +218,7 @@ impl Topic {
         let all = range(floor..end);
         let mut gone = 0;
         let mut bulk = self.store.bulk()?;
+        bulk.rewrites(partition.records)?;
         bulk.delete_range(partition.records, all)?;
         for batch in records(&snapshot, partition.records, floor..end)? {
             let batch = batch?;

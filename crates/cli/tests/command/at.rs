@@ -1,5 +1,7 @@
 //! `--at`: what reads reads the store as it was.
 
+use std::time::Duration;
+
 use timestrata::timelog::Unit;
 use timestrata::values::time;
 use timestrata::{Io, Settings, Store};
@@ -73,6 +75,8 @@ fn every_verb_that_reads_reads_the_store_as_it_was() {
 fn a_moment_that_is_none_or_is_not_kept_is_said_so() {
     let runner = Runner::new();
     write(&runner, 1);
+    let none = Settings { history_min: Duration::ZERO, ..Settings::default() };
+    Store::open(runner.path("store"), none).unwrap().close().unwrap();
     let query = ["query", "store", "rows", "--at"];
     let asked = |moment: &str, code: i32, words: &[&str]| {
         runner.fails(&[&query[..], &[moment]].concat(), code, words);

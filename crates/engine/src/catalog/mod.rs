@@ -1,6 +1,7 @@
 //! The catalog: streams and pins are made, changed and dropped through the manifest alone.
 
 mod alter;
+mod followers;
 mod pins;
 mod streams;
 

@@ -25,14 +25,7 @@ impl Deletes {
 impl Engine {
     /// Pins the store as it is now. Everything in memory goes to runs first.
     pub(crate) fn pin(&self, name: &str) -> Result<SeqNo> {
-        if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!(
-                    "a pin's name must be 1 to {NAME_BYTES_MAX} bytes without control characters"
-                ),
-            ));
-        }
+        check_name("pin", name)?;
         self.check_writable()?;
         // While these are held no run can come to hold commits from both sides of the pin.
         let _flushing = self.flushing.lock();
@@ -103,6 +96,16 @@ impl Engine {
         self.core.lock().pins.remove(name);
         Ok(())
     }
+}
+
+/// Refuses what is no name of a pin or a follower.
+pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
+    if !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let message =
+        format!("a {what}'s name must be 1 to {NAME_BYTES_MAX} bytes without control characters");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 /// Names the pin that isn't there.

@@ -227,6 +227,8 @@ pub(crate) struct BulkLoad {
     pub(super) deletes: Vec<(Arc<Stream>, Tombstone)>,
     /// Keys that must be what they were.
     pub(super) conditions: Vec<UnchangedKey>,
+    /// Streams of which only rows that stay are added.
+    pub(super) rewritten: Vec<Arc<Stream>>,
 }
 
 impl BulkLoad {
@@ -241,6 +243,7 @@ impl BulkLoad {
             Prepared::Rows { stream, batch } => self.add_rows(&stream, batch)?,
             Prepared::Encoded(rows) => self.add_rows(rows.stream(), rows.to_batch()?)?,
             Prepared::Unchanged(key) => self.conditions.push(key),
+            Prepared::Rewritten(stream) => self.rewritten.push(stream),
         }
         while self.bytes() >= engine.settings.memtable_bytes_max {
             let largest = self.streams.iter_mut().max_by_key(|rows| rows.bytes());
@@ -287,6 +290,7 @@ impl BulkLoad {
         let mut prepared: Vec<Prepared> = deletes
             .map(|(stream, tombstone)| Prepared::DeleteRange { stream, tombstone })
             .chain(self.conditions.into_iter().map(Prepared::Unchanged))
+            .chain(self.rewritten.into_iter().map(Prepared::Rewritten))
             .collect();
         for mut rows in self.streams {
             let gathered = rows.gathered.take();

@@ -82,6 +82,9 @@ impl Engine {
                 added.runs.push((slot, meta));
             }
         }
+        for stream in &load.rewritten {
+            edit.change(ManifestOp::Rewritten(stream.id()));
+        }
         for slot in &settled {
             let stream = core.streams[*slot].stream.id();
             edit.change(ManifestOp::FlushedThrough { stream, seq });
@@ -94,6 +97,7 @@ impl Engine {
         core.last_seq = seq;
         self.install_direct(&mut core, added, &settled, seq)?;
         drop(core);
+        self.committed.announce();
         self.workers.wake();
         Ok(seq)
     }

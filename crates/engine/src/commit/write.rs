@@ -39,6 +39,8 @@ pub(crate) enum Prepared {
     },
     /// Nothing, if a key is what it was.
     Unchanged(UnchangedKey),
+    /// Nothing: a note for those who follow.
+    Rewritten(Arc<Stream>),
 }
 
 impl Prepared {
@@ -47,14 +49,14 @@ impl Prepared {
             Self::Rows { batch, .. } => batch.bytes() as u64,
             Self::Encoded(rows) => rows.body().len() as u64,
             Self::DeleteRange { .. } => size_of::<Tombstone>() as u64,
-            Self::Unchanged(_) => 0,
+            Self::Unchanged(_) | Self::Rewritten(_) => 0,
         }
     }
 
     /// Whether it only takes rows away.
     fn deletes(&self) -> bool {
         match self {
-            Self::DeleteRange { .. } | Self::Unchanged(_) => true,
+            Self::DeleteRange { .. } | Self::Unchanged(_) | Self::Rewritten(_) => true,
             Self::Encoded(rows) => rows.kind() == EntryKind::DeleteKeys,
             Self::Rows { stream, batch } => {
                 let marks = batch.batch().columns().last().and_then(|last| last.as_boolean_opt());
@@ -189,6 +191,7 @@ impl Engine {
         durability: Durability,
         flush_due: bool,
     ) -> Result<()> {
+        self.committed.announce();
         if durability == Durability::Synced {
             self.sync_commit(seq)?;
         }
@@ -233,6 +236,9 @@ impl Engine {
                 let stream = self.stream_by_id(key.stream.id())?;
                 key.check_is_of(&stream)?;
                 Ok(Some(Prepared::Unchanged(key)))
+            }
+            Change::Rewritten { stream } => {
+                Ok(Some(Prepared::Rewritten(self.stream_by_id(stream)?)))
             }
             Change::DeleteRange { stream, range } => {
                 let stream = self.stream_by_id(stream)?;
@@ -407,7 +413,9 @@ fn resolve(core: &StoreState, prepared: &[Prepared]) -> Result<Vec<Slot>> {
     let slot = |change: &Prepared| match change {
         Prepared::Rows { stream, .. } => slot_for_rows(core, stream),
         Prepared::Encoded(rows) => slot_for_rows(core, rows.stream()),
-        Prepared::DeleteRange { stream, .. } => core.slot_of(stream.id()),
+        Prepared::DeleteRange { stream, .. } | Prepared::Rewritten(stream) => {
+            core.slot_of(stream.id())
+        }
         Prepared::Unchanged(key) => core.slot_of(key.stream.id()),
     };
     prepared.iter().map(slot).collect()
@@ -433,7 +441,7 @@ pub(super) fn slot_for_rows(core: &StoreState, stream: &Stream) -> Result<Slot> 
 
 /// Applies a change that has its place in the order. Can't fail: everything was checked.
 pub(crate) fn apply(core: &mut StoreState, slot: Slot, change: Prepared, seq: SeqNo) {
-    if matches!(change, Prepared::Unchanged(_)) {
+    if matches!(change, Prepared::Unchanged(_) | Prepared::Rewritten(_)) {
         return;
     }
     core.touch(slot);
@@ -444,7 +452,7 @@ pub(crate) fn apply(core: &mut StoreState, slot: Slot, change: Prepared, seq: Se
     let active = &mut state.active;
     let before = active.bytes();
     match change {
-        Prepared::Unchanged(_) => {}
+        Prepared::Unchanged(_) | Prepared::Rewritten(_) => {}
         Prepared::Rows { batch, .. } => active.insert(seq, batch),
         Prepared::Encoded(rows) => rows.apply(seq, active),
         Prepared::DeleteRange { tombstone, .. } => {
@@ -463,7 +471,7 @@ fn note(changes: &mut KeyChanges, change: &Prepared, seq: SeqNo) {
         Prepared::Rows { stream, batch } => changes.note_batch(stream, seq, batch.batch()),
         Prepared::Encoded(rows) => rows.note(seq, changes),
         Prepared::DeleteRange { tombstone, .. } => changes.note_range(seq, tombstone.range),
-        Prepared::Unchanged(_) => {}
+        Prepared::Unchanged(_) | Prepared::Rewritten(_) => {}
     }
 }
 
@@ -485,6 +493,7 @@ fn encode(wal: &Wal, prepared: &[Prepared]) -> Result<(PayloadBuilder, u32)> {
             Prepared::DeleteRange { stream, tombstone } => {
                 payload.delete_range(stream.id(), &tombstone.range)?
             }
+            Prepared::Rewritten(stream) => payload.rows(EntryKind::Rewritten, stream, &[])?,
             Prepared::Unchanged(_) => {}
         }
     }

@@ -242,13 +242,13 @@ impl Engine {
 
     /// Makes it durable and visible that some runs have given way to others, and lets go of
     /// the tombstones that no run has to heed any more.
-    pub(crate) fn replace_runs_locked(
+    pub(super) fn replace_runs_locked(
         &self,
         manifest: &mut ManifestLog,
         (slot, id): (Slot, StreamId),
-        removed: &[RunId],
-        added: &[RunMeta],
+        runs: &RunsReplaced<'_>,
     ) -> Result<bool> {
+        let RunsReplaced { removed, added, has_expired } = *runs;
         let (stream, old, unflushed_min) = {
             let core = self.core.lock();
             let Some(state) = core.at(slot, id) else { return Ok(false) };
@@ -271,6 +271,9 @@ impl Engine {
         for run in added {
             edit.change(ManifestOp::AddRun(run.clone()));
             edit.waits_for(run.seq_max);
+        }
+        if has_expired {
+            edit.change(ManifestOp::Expired(id));
         }
         edit.settle_tombstones(id, &kept);
         let kept = Tombstones::of_pieces(kept);
@@ -300,7 +303,8 @@ impl Engine {
         let replaced = {
             let replace = |mut manifest: MutexGuard<'_, ManifestLog>| {
                 let at = (target.slot, target.stream.id());
-                self.replace_runs_locked(&mut manifest, at, removed, &added)
+                let runs = RunsReplaced { removed, added: &added, has_expired: false };
+                self.replace_runs_locked(&mut manifest, at, &runs)
             };
             self.lock_manifest().and_then(replace)
         };
@@ -335,6 +339,21 @@ fn still_heeded<'a>(
 fn applied_through(inputs: &[&RunMeta], tombstones: &Tombstones) -> SeqNo {
     let of_runs = inputs.iter().map(|meta| meta.seq_max.max(meta.tombstones_applied_through));
     of_runs.chain(tombstones.newest()).max().unwrap_or_default()
+}
+
+/// Runs of a stream that give way to others.
+pub(super) struct RunsReplaced<'a> {
+    removed: &'a [RunId],
+    added: &'a [RunMeta],
+    /// Whether retention lets the rows go.
+    has_expired: bool,
+}
+
+impl<'a> RunsReplaced<'a> {
+    /// Runs that retention lets go.
+    pub(super) fn expired(removed: &'a [RunId]) -> Self {
+        Self { removed, added: &[], has_expired: true }
+    }
 }
 
 /// Output runs of one compaction, cut where the plan says.

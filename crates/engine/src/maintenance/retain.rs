@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use timestrata_format::RunId;
 
+use super::compact::RunsReplaced;
 use crate::compaction;
 use crate::state::{Engine, Slot};
 use crate::{Result, Stream};
@@ -26,7 +27,7 @@ impl Engine {
         let mut manifest = self.lock_manifest()?;
         let Some(Expired { stream, runs, bytes }) = self.expired_of(slot) else { return Ok(false) };
         let at = (slot, stream.id());
-        let is_done = self.replace_runs_locked(&mut manifest, at, &runs, &[])?;
+        let is_done = self.replace_runs_locked(&mut manifest, at, &RunsReplaced::expired(&runs))?;
         drop(manifest);
         if is_done {
             tracing::debug!(

@@ -20,13 +20,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use timestrata_format::frame::{FrameRead, FrameReader, append_frame};
-use timestrata_format::manifest::{ManifestOp, VersionEdit};
+use timestrata_format::manifest::{ManifestOp, StreamDefinition, VersionEdit};
 use timestrata_format::{
-    HISTORY_HEADER_BYTES, HistoryHeader, HistoryStep, RunId, RunMeta, SeqNo, StoreId, WalId,
+    HISTORY_HEADER_BYTES, HistoryHeader, HistoryStep, RunId, RunMeta, SeqNo, StoreId, StreamId,
+    WalId,
 };
 use timestrata_io::{Disk, DiskFile, OpenMode};
 
 use super::ManifestState;
+use super::history_edit::HistoryEdit;
 use super::load::{LoadedManifest, ManifestStamp};
 use super::log::MANIFEST_NAME;
 use crate::{Error, Result};
@@ -48,11 +50,16 @@ pub(crate) struct HistoryLimits {
     pub(crate) oldest_wall_ns: i64,
     /// Runs and log segments that nothing else needs.
     pub(crate) bytes_max: u64,
+    /// What comes behind this commit somebody has not seen yet who follows by name.
+    pub(crate) followed: Option<SeqNo>,
+    /// For that it may be so much.
+    pub(crate) followed_bytes_max: u64,
 }
 
 impl HistoryLimits {
     /// For none at all.
-    pub(crate) const NOTHING: Self = Self { oldest_wall_ns: i64::MAX, bytes_max: 0 };
+    pub(crate) const NOTHING: Self =
+        Self { oldest_wall_ns: i64::MAX, bytes_max: 0, followed: None, followed_bytes_max: 0 };
 }
 
 /// What a history has let go of.
@@ -250,15 +257,18 @@ impl History {
         &mut self,
         limits: HistoryLimits,
         floor: WalId,
-        segment_bytes: u64,
+        log_bytes: &dyn Fn(WalId, WalId) -> u64,
         is_needed: &dyn Fn(RunId) -> bool,
     ) -> Folded {
         let (mut count, mut retired) = (0, self.retired_bytes);
         let mut first_segment = self.base.wal_floor;
         for step in &self.steps {
-            let segments = floor.0.saturating_sub(first_segment.0);
-            let bytes = retired.saturating_add(segments.saturating_mul(segment_bytes));
+            let bytes = retired.saturating_add(log_bytes(first_segment, floor));
             if step.step.wall_ns > limits.oldest_wall_ns && bytes <= limits.bytes_max {
+                break;
+            }
+            let is_followed = limits.followed.is_some_and(|seq| seq < step.step.from_seq);
+            if is_followed && bytes <= limits.followed_bytes_max {
                 break;
             }
             count += 1;
@@ -302,6 +312,36 @@ impl History {
             }
         }
         Ok(state)
+    }
+
+    /// The edits that were made behind a commit, or made the next one.
+    pub(crate) fn behind(&self, last: SeqNo) -> impl Iterator<Item = HistoryEdit<'_>> {
+        let before = self.steps.partition_point(|step| step.step.last_seq < last);
+        let steps = self.steps.iter().skip(before);
+        steps.map(|Step { step, retired }| HistoryEdit::of(step, retired))
+    }
+
+    /// The first segment of the log with commits behind this one, which can be read.
+    pub(crate) fn log_behind(&self, last: SeqNo) -> WalId {
+        let steps = self.steps.iter().take_while(|step| step.step.from_seq <= last);
+        let floors = steps.filter_map(|step| floor_in(&step.step.edit));
+        floors.fold(self.base.wal_floor, WalId::max)
+    }
+
+    /// All that a stream has been defined as, the last first.
+    pub(crate) fn definitions(&self, stream: StreamId) -> Vec<&StreamDefinition> {
+        let of_base = self.base.streams.get(&stream).map(|entry| &entry.definition);
+        let ops = self.steps.iter().flat_map(|step| &step.step.edit.ops);
+        let of_steps = ops.filter_map(|op| match op {
+            ManifestOp::CreateStream(definition) | ManifestOp::AlterStream(definition) => {
+                Some(definition)
+            }
+            _ => None,
+        });
+        let mut all: Vec<_> = of_base.into_iter().chain(of_steps).collect();
+        all.retain(|definition| definition.id == stream);
+        all.reverse();
+        all
     }
 
     /// Whether a commit, the last one, is read by the newest state.

@@ -34,7 +34,7 @@ pub(crate) struct LoadedManifest {
 }
 
 /// Which state of a store's manifest was read: where its file ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ManifestStamp {
     pub(crate) generation: u64,
     pub(crate) bytes: u64,
@@ -42,7 +42,7 @@ pub(crate) struct ManifestStamp {
 
 impl ManifestStamp {
     /// Whether an edit leads from the other state to this one.
-    pub(super) fn is_behind(self, other: Self) -> bool {
+    pub(crate) fn is_behind(self, other: Self) -> bool {
         (self.generation, self.bytes) > (other.generation, other.bytes)
     }
 }

@@ -127,13 +127,16 @@ impl ManifestLog {
     }
 
     /// Lets go of history beyond these limits. Without one there is nothing to let go of but the log.
-    pub(crate) fn fold_history(&mut self, limits: HistoryLimits, segment_bytes: u64) -> Folded {
+    /// `log_bytes` tells what segments from one on and below another take.
+    pub(crate) fn fold_history(
+        &mut self,
+        limits: HistoryLimits,
+        log_bytes: &dyn Fn(WalId, WalId) -> u64,
+    ) -> Folded {
         let (state, floor) = (&self.state, self.state.wal_floor);
         match &mut self.history {
             None => Folded { runs: Vec::new(), floor },
-            Some(history) => {
-                history.fold_to(limits, floor, segment_bytes, &|run| state.is_pinned(run))
-            }
+            Some(history) => history.fold_to(limits, floor, log_bytes, &|run| state.is_pinned(run)),
         }
     }
 

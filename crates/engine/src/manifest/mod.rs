@@ -5,6 +5,7 @@
 //! while ago.
 
 mod history;
+mod history_edit;
 mod load;
 mod log;
 mod state;
@@ -13,6 +14,7 @@ mod tries;
 pub(crate) use history::{
     EditTime, Folded, HISTORY_NAMES, History, HistoryLimits, check_not_stale, runs_named,
 };
+pub(crate) use history_edit::HistoryEdit;
 pub(crate) use load::{LoadedManifest, ManifestStamp, load, load_again, salvage};
 pub(crate) use log::{COPY_NAME, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
 pub(crate) use state::{ManifestState, StreamEntry};

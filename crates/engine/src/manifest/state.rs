@@ -75,6 +75,8 @@ pub(crate) struct ManifestState {
     pub(crate) streams: BTreeMap<StreamId, StreamEntry>,
     names: BTreeMap<String, StreamId>,
     pub(crate) pins: BTreeMap<String, Pin>,
+    /// The last commit that is done, of those who follow by name.
+    pub(crate) followers: BTreeMap<String, SeqNo>,
     pub(crate) next_run: RunId,
     pub(crate) next_stream: StreamId,
     pub(crate) wal_floor: WalId,
@@ -91,6 +93,7 @@ pub(crate) struct ManifestState {
 pub(crate) struct StateBefore {
     streams: Vec<(StreamId, Option<StreamEntry>)>,
     pins: Option<BTreeMap<String, Pin>>,
+    followers: Option<BTreeMap<String, SeqNo>>,
     /// What is known of the store as a whole; without streams and pins.
     numbers: ManifestState,
 }
@@ -115,7 +118,11 @@ fn stream_of(op: &ManifestOp) -> Option<StreamId> {
         | ManifestOp::WalFloor(_)
         | ManifestOp::Closed { .. }
         | ManifestOp::CommitTime(_)
-        | ManifestOp::Committed(_) => None,
+        | ManifestOp::Committed(_)
+        | ManifestOp::Rewritten(_)
+        | ManifestOp::Expired(_)
+        | ManifestOp::SetFollower { .. }
+        | ManifestOp::RemoveFollower(_) => None,
     }
 }
 
@@ -206,6 +213,14 @@ impl ManifestState {
             ManifestOp::Closed { last_seq } => self.closed = Some(*last_seq),
             ManifestOp::CommitTime(time_ms) => self.time_ms = self.time_ms.max(*time_ms),
             ManifestOp::Committed(seq) => self.committed = self.committed.max(*seq),
+            ManifestOp::Rewritten(_) | ManifestOp::Expired(_) => {}
+            ManifestOp::SetFollower { name, seq } => {
+                self.followers.insert(name.clone(), *seq);
+            }
+            ManifestOp::RemoveFollower(name) => {
+                let removed = self.followers.remove(name);
+                removed.ok_or_else(|| format!("no follower '{name}' to remove"))?;
+            }
         }
         Ok(())
     }
@@ -238,9 +253,13 @@ impl ManifestState {
         let entry = |id| (id, self.streams.get(&id).cloned());
         let changes_pins =
             |op: &ManifestOp| matches!(op, ManifestOp::AddPin(_) | ManifestOp::RemovePin(_));
+        let changes_followers = |op: &ManifestOp| {
+            matches!(op, ManifestOp::SetFollower { .. } | ManifestOp::RemoveFollower(_))
+        };
         StateBefore {
             streams: streams.into_iter().map(entry).collect(),
             pins: edit.ops.iter().any(changes_pins).then(|| self.pins.clone()),
+            followers: edit.ops.iter().any(changes_followers).then(|| self.followers.clone()),
             numbers: Self {
                 next_run: self.next_run,
                 next_stream: self.next_stream,
@@ -266,10 +285,13 @@ impl ManifestState {
             .filter_map(|(_, entry)| entry)
             .for_each(|entry| self.insert(entry));
         self.pins = before.pins.unwrap_or_else(|| std::mem::take(&mut self.pins));
+        let followers = std::mem::take(&mut self.followers);
+        let followers = before.followers.unwrap_or(followers);
         *self = Self {
             streams: std::mem::take(&mut self.streams),
             names: std::mem::take(&mut self.names),
             pins: std::mem::take(&mut self.pins),
+            followers,
             ..before.numbers
         };
     }
@@ -296,6 +318,8 @@ impl ManifestState {
             ops.push(ManifestOp::FlushedThrough { stream: *stream, seq: entry.flushed_through });
         }
         ops.extend(self.pins.values().cloned().map(ManifestOp::AddPin));
+        let followers = self.followers.iter().map(|(name, seq)| (name.clone(), *seq));
+        ops.extend(followers.map(|(name, seq)| ManifestOp::SetFollower { name, seq }));
         ops.extend(self.closed.map(|last_seq| ManifestOp::Closed { last_seq }));
         ops.extend((self.committed.0 > 0).then_some(ManifestOp::Committed(self.committed)));
         ops.extend((self.time_ms > 0).then_some(ManifestOp::CommitTime(self.time_ms)));

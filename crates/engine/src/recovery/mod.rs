@@ -35,6 +35,6 @@ mod times;
 pub(crate) use follow::{load_beside, refresh};
 pub(crate) use kept::{kept_bytes, oldest_commit};
 pub(crate) use load::{KnownRuns, LoadedStore, Recovered, build_core, recover};
-pub(crate) use moment::{core_at, is_newest_beside};
+pub(crate) use moment::{beside, core_at, is_newest_beside, known_runs, past_handle};
 pub(crate) use replay::Replay;
 pub(crate) use times::commit_by;

@@ -4,18 +4,19 @@
 
 use std::collections::hash_map::Entry;
 use std::path::Path;
+use std::sync::Arc;
 
-use timestrata_format::{SeqNo, WalId};
+use timestrata_format::{RunMeta, SeqNo, WalId};
 
 use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs, readable_history};
 use crate::directory::WAL_DIR;
 use crate::manifest::{
     self, History, LoadedManifest, MANIFEST_NAME, ManifestState, Tries, too_fast,
 };
-use crate::state::{Engine, RecoveryReport, StoreState};
+use crate::state::{Engine, RecoveryReport, RunHandle, StoreState};
 use crate::stream::open_definition;
 use crate::wal::{ReadMode, segment_ids};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, Stream};
 
 /// All streams as of a commit that is not the last one.
 ///
@@ -29,7 +30,7 @@ pub(crate) fn core_at(engine: &Engine, seq: SeqNo) -> Result<StoreState> {
             let state = history.state_for(seq);
             let state = state.map_err(|oldest| engine.lost(seq, Some(oldest)))?;
             let _held = engine.past.hold();
-            let known = known_runs(engine, &state)?;
+            let known = runs_of(engine, &state)?;
             drop(manifest);
             core_of(engine, state, &known, seq)
         }
@@ -57,7 +58,7 @@ pub(super) fn history_of(engine: &Engine, loaded: &LoadedManifest) -> Option<His
 }
 
 /// Reads beside a writer that may be alive, again where that has moved on meanwhile. `None` where there is no manifest.
-pub(super) fn beside<T>(
+pub(crate) fn beside<T>(
     engine: &Engine,
     read: impl Fn(&LoadedManifest, Option<&History>) -> Result<T>,
 ) -> Result<Option<T>> {
@@ -107,24 +108,41 @@ fn try_beside(engine: &Engine, history: Option<&History>, seq: SeqNo) -> Result<
 }
 
 /// Handles of all runs of a state: those that readers have, and those of runs that only the history needs.
-fn known_runs(engine: &Engine, state: &ManifestState) -> Result<KnownRuns> {
-    let mut known = engine.past.handles();
-    {
-        let core = engine.core.lock();
-        let pinned = core.pins.values().flat_map(|pin| &pin.runs);
-        known.extend(pinned.map(|run| (run.meta.id, run.clone())));
-        known.extend(core.run_handles());
-    }
+fn runs_of(engine: &Engine, state: &ManifestState) -> Result<KnownRuns> {
+    let mut known = known_runs(engine);
     for entry in state.streams.values() {
         let stream = open_definition(&entry.definition, &engine.dir.join(MANIFEST_NAME))?;
         for meta in entry.runs.values() {
-            if let Entry::Vacant(place) = known.entry(meta.id) {
-                let handle = engine.folder.handle(&stream, meta.clone())?;
-                place.insert(engine.past.keep(&handle));
-            }
+            past_handle(engine, &mut known, &stream, meta)?;
         }
     }
     Ok(known)
+}
+
+/// Handles of all runs that readers may have.
+pub(crate) fn known_runs(engine: &Engine) -> KnownRuns {
+    let mut known = engine.past.handles();
+    let core = engine.core.lock();
+    let pinned = core.pins.values().flat_map(|pin| &pin.runs);
+    known.extend(pinned.map(|run| (run.meta.id, run.clone())));
+    known.extend(core.run_handles());
+    known
+}
+
+/// The handle of a run that is kept, which is one for all its readers. To be called with the manifest's lock.
+pub(crate) fn past_handle(
+    engine: &Engine,
+    known: &mut KnownRuns,
+    stream: &Arc<Stream>,
+    meta: &RunMeta,
+) -> Result<Arc<RunHandle>> {
+    match known.entry(meta.id) {
+        Entry::Occupied(place) => Ok(Arc::clone(place.get())),
+        Entry::Vacant(place) => {
+            let handle = engine.folder.handle(stream, meta.clone())?;
+            Ok(Arc::clone(place.insert(engine.past.keep(&handle))))
+        }
+    }
 }
 
 fn core_of(

@@ -58,7 +58,7 @@ impl<'a> Replay<'a> {
             }
             let Some(current) = self.current(&entry, record)? else { continue };
             let state = &self.core.streams[current.slot];
-            if record.seq <= state.flushed_through {
+            if record.seq <= state.flushed_through || entry.kind == EntryKind::Rewritten {
                 continue;
             }
             if must_seal(state, current, record.seq) {
@@ -145,7 +145,8 @@ fn apply(state: &mut StreamState, record: &WalRecord<'_>, entry: &EntryRef<'_>) 
         let message = format!("{what} of a stream that has none");
         Error::corruption(record.path, base, message)
     };
-    if entry.kind != EntryKind::DeleteRange && entry.schema_version != stream.schema_version() {
+    let has_rows = !matches!(entry.kind, EntryKind::DeleteRange | EntryKind::Rewritten);
+    if has_rows && entry.schema_version != stream.schema_version() {
         let message = format!(
             "rows of version {} of their stream's columns, which has version {}",
             entry.schema_version,
@@ -173,6 +174,7 @@ fn apply(state: &mut StreamState, record: &WalRecord<'_>, entry: &EntryRef<'_>) 
             active.insert(record.seq, prepared);
             Ok(())
         }
+        EntryKind::Rewritten => Ok(()),
         EntryKind::DeleteRange => {
             let range = decode_range(entry.body)
                 .map_err(|error| Error::decode(record.path, base, error))?;

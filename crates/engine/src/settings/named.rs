@@ -75,7 +75,7 @@ const fn setting(name: &'static str, about: &'static str, place: Place) -> Setti
     Setting { name, about, place }
 }
 
-const ALL: [Setting; 19] = [
+const ALL: [Setting; 20] = [
     setting(
         "memtable_bytes_max",
         "Rows of one stream in memory before they are flushed",
@@ -160,6 +160,11 @@ const ALL: [Setting; 19] = [
         "history_bytes_max",
         "What of the past is kept takes so much at most, the newest",
         Place::Size(|settings| &mut settings.history_bytes_max),
+    ),
+    setting(
+        "followed_bytes_max",
+        "What followers by name have not seen yet takes so much at most",
+        Place::Size(|settings| &mut settings.followed_bytes_max),
     ),
     setting(
         "maintenance",

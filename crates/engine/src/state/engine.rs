@@ -15,6 +15,7 @@ use timestrata_io::sync::{Condvar, Mutex, MutexGuard};
 use timestrata_io::{Io, LockGuard};
 
 use super::bulks::OpenBulks;
+use super::committed::Committed;
 use super::follower::Follower;
 use super::past::Past;
 use super::poison::Poison;
@@ -78,6 +79,8 @@ pub(crate) struct Engine {
     pub(crate) closed: AtomicBool,
     /// Told, with the core's lock, whenever a flush has freed memory or the store fails or closes.
     pub(crate) room: Condvar,
+    /// Told of each commit.
+    pub(crate) committed: Committed,
     pub(crate) workers: Workers,
     pub(crate) bulks: OpenBulks,
     /// What models keep, by its type: see [`crate::Store::model_state`].
@@ -149,6 +152,7 @@ impl Engine {
             scrubber: Scrubber::default(),
             closed: AtomicBool::new(false),
             room: Condvar::new(),
+            committed: Committed::default(),
             workers: Workers::default(),
             bulks: OpenBulks::default(),
             model_states: Mutex::default(),

@@ -6,6 +6,7 @@
 //! opening in `recovery` and `store`. Nothing here calls any of these.
 
 mod bulks;
+mod committed;
 mod edit;
 mod engine;
 mod follower;

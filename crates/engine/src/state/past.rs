@@ -83,6 +83,8 @@ impl Engine {
         let limits = HistoryLimits {
             oldest_wall_ns: self.io.clock.wall_ns().saturating_sub(age_ns),
             bytes_max: self.settings.history_bytes_max,
+            followed: manifest.state().followers.values().min().copied(),
+            followed_bytes_max: self.settings.followed_bytes_max,
         };
         let is_kept = manifest.history().is_some() && self.reserve.leaves_room_for(0);
         self.fold_to(manifest, if is_kept { limits } else { HistoryLimits::NOTHING })
@@ -105,7 +107,9 @@ impl Engine {
 
     fn fold_to(&self, manifest: &mut ManifestLog, limits: HistoryLimits) -> Option<Folded> {
         let is_held = self.past.is_held();
-        (!is_held).then(|| manifest.fold_history(limits, self.settings.wal_segment_bytes))
+        let log_bytes =
+            |from, floor| self.wal.as_ref().map_or(0, |wal| wal.bytes_between(from, floor));
+        (!is_held).then(|| manifest.fold_history(limits, &log_bytes))
     }
 
     /// Removes what the history has let go of.

@@ -116,6 +116,7 @@ impl RowAppender {
     /// As [`append`](Self::append).
     pub fn try_append(&mut self, cells: &[Cell<'_>]) -> Result<Option<SeqNo>> {
         let outcome = self.try_place(cells);
+        self.handle.engine.committed.announce();
         self.handle.engine.telling(outcome)
     }
 
@@ -193,6 +194,7 @@ pub(super) fn end_commit(
     durability: Durability,
 ) -> Result<SeqNo> {
     let outcome = placed.and_then(|(seq, flush_due)| {
+        engine.committed.announce();
         if flush_due || durability == Durability::Synced {
             engine.after_commit(seq, durability, flush_due)?;
         }

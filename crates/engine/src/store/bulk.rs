@@ -103,6 +103,14 @@ impl BulkCommit {
         self.add(Change::DeleteKeys { stream, keys })
     }
 
+    /// As [`Changes::rewrites`].
+    ///
+    /// # Errors
+    /// As [`BulkCommit::insert`].
+    pub fn rewrites(&mut self, stream: StreamId) -> Result<()> {
+        self.add(Change::Rewritten { stream })
+    }
+
     /// Adds changes, in their order.
     ///
     /// # Errors

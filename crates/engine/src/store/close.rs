@@ -20,6 +20,7 @@ impl Engine {
         };
         self.closed.store(true, Ordering::Release);
         self.room.notify_all();
+        self.committed.wake();
         self.bulks.give_up();
         *self.writer_lock.lock() = None;
         if self.moment.is_some() {
@@ -69,6 +70,9 @@ impl Engine {
         released.recycle();
         if let Some(wal) = &self.wal {
             wal.remove_spares();
+            if !self.settings.history_min.is_zero() {
+                wal.leave_short();
+            }
         }
         Ok(())
     }

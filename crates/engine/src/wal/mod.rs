@@ -37,6 +37,7 @@
 //! of all of it: appends come in commit order under its commit lock, syncs from any thread.
 
 mod batch;
+mod past;
 mod payload;
 mod reader;
 mod row;

@@ -252,6 +252,12 @@ impl WalReader {
         Ok(None)
     }
 
+    /// Where it is: before the next record.
+    pub(crate) fn position(&self) -> WalPosition {
+        let segment = self.cursor.as_ref().map_or(self.floor, |cursor| cursor.id);
+        WalPosition { segment, offset: self.offset, last: self.last }
+    }
+
     /// Where the log ended. Meant for after the last record.
     pub(crate) fn tail(&self) -> WalTail {
         let segment = self.cursor.as_ref().map_or(self.floor, |cursor| cursor.id);
@@ -265,7 +271,7 @@ impl WalReader {
             torn: self.torn.map(|(id, offset)| (segment_path(&self.dir, id), offset)),
             last_seq,
             bytes_read: self.bytes_read,
-            position: WalPosition { segment, offset: self.offset, last: self.last },
+            position: self.position(),
             start: WalStart {
                 id,
                 previous_seq,

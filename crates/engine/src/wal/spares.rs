@@ -60,9 +60,9 @@ impl OldSegments {
 /// The files that wait.
 #[derive(Debug)]
 pub(super) struct Spares {
-    io: Io,
-    dir: PathBuf,
-    store_id: StoreId,
+    pub(super) io: Io,
+    pub(super) dir: PathBuf,
+    pub(super) store_id: StoreId,
     segment_bytes: u64,
     state: Mutex<SpareFiles>,
 }

@@ -11,6 +11,7 @@ use timestrata_format::{SeqNo, StoreId, WalId};
 use timestrata_io::sync::Mutex;
 use timestrata_io::{Clock, Io, LOG_CALL_BYTES_MIN, LockGuard, OpenMode};
 
+use super::past::past_segments;
 use super::row_record::RowRecord;
 use super::segment::{
     FIRST_COMMIT_OFFSET, NewPayload, NewRecord, Payload, RESERVED_BYTES, START_OFFSET, Segment,
@@ -60,10 +61,10 @@ impl WalStart {
 /// The log of an open store. Shared by all its threads.
 #[derive(Debug)]
 pub(crate) struct Wal {
-    segment_bytes: u64,
+    pub(super) segment_bytes: u64,
     clock: Arc<dyn Clock>,
-    appender: Mutex<Appender>,
-    spares: Spares,
+    pub(super) appender: Mutex<Appender>,
+    pub(super) spares: Spares,
     group: GroupSync,
     appended: AtomicU64,
     synced: AtomicU64,
@@ -79,10 +80,10 @@ pub(crate) struct Wal {
 }
 
 #[derive(Debug)]
-struct Appender {
-    active: Arc<Segment>,
+pub(super) struct Appender {
+    pub(super) active: Arc<Segment>,
     /// Where the next record goes.
-    offset: u64,
+    pub(super) offset: u64,
     /// Bytes of the active segment's records that a disk with maps stores through its map.
     stored: u64,
     last_seq: SeqNo,
@@ -93,24 +94,19 @@ struct Appender {
     /// Full segments with records that may not be durable, oldest first.
     unsynced: Vec<Arc<Segment>>,
     /// Full segments that are still needed, oldest first.
-    full: Vec<FullSegment>,
+    pub(super) full: Vec<FullSegment>,
     /// Those before them that only the store's history needs, oldest first.
-    past: VecDeque<FullSegment>,
+    pub(super) past: VecDeque<FullSegment>,
 }
 
 #[derive(Debug)]
-struct FullSegment {
-    id: WalId,
-    last_seq: SeqNo,
+pub(super) struct FullSegment {
+    pub(super) id: WalId,
+    pub(super) last_seq: SeqNo,
+    /// Length of its file.
+    pub(super) bytes: u64,
     /// Whether this process wrote it, so that nobody has it mapped.
-    own: bool,
-}
-
-impl FullSegment {
-    /// One that another process wrote, of which nothing is needed but its file.
-    fn of_earlier(id: WalId) -> Self {
-        Self { id, last_seq: SeqNo::default(), own: false }
-    }
+    pub(super) own: bool,
 }
 
 impl Appender {
@@ -146,11 +142,13 @@ impl Wal {
         }
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
-        let past = old.past().unwrap_or(floor).0..floor.0;
+        let past = past_segments(io, dir, old.past().unwrap_or(floor), floor)?;
         let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id, old)?;
         let active = spares.first().map_err(NotDurable::into_error)?;
+        let bytes = segment_bytes;
         let older = start.older.iter();
-        let full = older.map(|&(id, last_seq)| FullSegment { id, last_seq, own: false }).collect();
+        let full = older.map(|&(id, last_seq)| FullSegment { id, last_seq, bytes, own: false });
+        let full = full.collect();
         let appender = Appender {
             active: Arc::new(active),
             offset: START_OFFSET,
@@ -160,7 +158,7 @@ impl Wal {
             time_ms: start.time_ms,
             unsynced: Vec::new(),
             full,
-            past: past.map(|id| FullSegment::of_earlier(WalId(id))).collect(),
+            past,
         };
         let wal = Self {
             segment_bytes,
@@ -316,7 +314,8 @@ impl Wal {
         let full_offset = appender.offset;
         self.write_start(appender)?;
         full.write_record(full_offset, self.mark(RecordKind::End, appender.last_seq, &[]))?;
-        appender.full.push(FullSegment { id: full.id, last_seq: appender.last_seq, own: true });
+        let (last_seq, bytes) = (appender.last_seq, self.segment_bytes);
+        appender.full.push(FullSegment { id: full.id, last_seq, bytes, own: true });
         appender.unsynced.push(full);
         Ok(())
     }
@@ -513,15 +512,6 @@ impl Wal {
         past.extend(full.drain(..count));
         unsynced.retain(|segment| segment.id >= floor);
         self.count_bytes(&appender);
-    }
-
-    /// Puts aside the files of segments of history below `floor`.
-    pub(crate) fn recycle_below(&self, floor: WalId) {
-        let mut appender = self.appender.lock();
-        let count = appender.past.iter().take_while(|segment| segment.id < floor).count();
-        let released: Vec<FullSegment> = appender.past.drain(..count).collect();
-        drop(appender);
-        released.iter().for_each(|segment| self.spares.retire(segment.id, segment.own));
     }
 }
 

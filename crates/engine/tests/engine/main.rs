@@ -14,6 +14,7 @@ mod compression;
 mod damage;
 mod encoded_rows;
 mod failing_disk;
+mod feed;
 #[path = "golden/files.rs"]
 mod files;
 mod full_disk;

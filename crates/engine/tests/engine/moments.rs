@@ -12,7 +12,7 @@ use timestrata_engine::{
 
 use crate::support::*;
 
-fn kept(settings: Settings) -> Settings {
+pub(crate) fn kept(settings: Settings) -> Settings {
     Settings { history_min: Duration::from_secs(60), ..settings }
 }
 
@@ -35,7 +35,7 @@ fn short(rows: &[Pair]) -> String {
     rows.iter().map(each).collect::<Vec<_>>().join(" ")
 }
 
-fn last(store: &Store) -> SeqNo {
+pub(crate) fn last(store: &Store) -> SeqNo {
     store.stats().last_seq
 }
 
@@ -123,7 +123,7 @@ fn compacted_thrice() -> (Machine, Store, StreamId) {
     (machine, store, events)
 }
 
-fn value(byte: u8) -> String {
+pub(crate) fn value(byte: u8) -> String {
     char::from(b'a' + byte % 26).to_string()
 }
 
@@ -436,7 +436,7 @@ fn the_number_of_a_commit_is_not_given_again_though_its_stream_is_gone() {
 
 /// What is done to a store in a random test.
 #[derive(Debug, Clone)]
-enum Step {
+pub(crate) enum Step {
     Row(usize, i64, u8),
     Batch(usize, i64, u8),
     Large(usize, i64, u8),
@@ -450,10 +450,10 @@ enum Step {
     Wait(i64),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     let stream = 0..3_usize;
     let time = 0..20_i64;
-    let step = prop_oneof![
+    prop_oneof![
         8 => (stream.clone(), time.clone(), any::<u8>()).prop_map(|(s, t, v)| Step::Row(s, t, v)),
         4 => (stream.clone(), time.clone(), any::<u8>()).prop_map(|(s, t, v)| Step::Batch(s, t, v)),
         2 => (stream.clone(), time.clone(), any::<u8>()).prop_map(|(s, t, v)| Step::Large(s, t, v)),
@@ -466,17 +466,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Reopen),
         1 => Just(Step::Kill),
         1 => (1..40_i64).prop_map(Step::Wait),
-    ];
-    prop::collection::vec(step, 1..60)
+    ]
 }
 
-fn stream_of(store: &Store, number: usize) -> StreamId {
+pub(crate) fn stream_of(store: &Store, number: usize) -> StreamId {
     let name = format!("stream {number}");
     let merge = if number == 1 { Merge::Latest } else { Merge::Keep };
     store.create_stream(timestrata_engine::StreamSpec { merge, ..keep(&name) }).unwrap()
 }
 
-fn take(machine: &mut Machine, store: Store, step: &Step) -> Store {
+pub(crate) fn take(machine: &mut Machine, store: Store, step: &Step) -> Store {
     match step {
         Step::Row(stream, time, byte) => {
             append(&store, stream_of(&store, *stream), &[pair(*time, &value(*byte))]);
@@ -524,7 +523,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_commit_that_is_kept_is_read_as_it_was(steps in steps()) {
+    fn every_commit_that_is_kept_is_read_as_it_was(steps in prop::collection::vec(step(), 1..60)) {
         let mut machine = Machine::new();
         let mut store = machine.open(kept(tiny()));
         let mut seen = Seen::default();

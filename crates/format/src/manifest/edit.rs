@@ -25,6 +25,10 @@ mod tag {
     pub(super) const ALTER_STREAM: u8 = 15;
     pub(super) const COMMIT_TIME: u8 = 16;
     pub(super) const COMMITTED: u8 = 17;
+    pub(super) const REWRITTEN: u8 = 18;
+    pub(super) const EXPIRED: u8 = 19;
+    pub(super) const SET_FOLLOWER: u8 = 20;
+    pub(super) const REMOVE_FOLLOWER: u8 = 21;
 }
 
 /// The fewest bytes a run's description takes (keys of 8 bytes).
@@ -67,6 +71,10 @@ fn tag_of(op: &ManifestOp) -> u8 {
         ManifestOp::Closed { .. } => tag::CLOSED,
         ManifestOp::CommitTime(_) => tag::COMMIT_TIME,
         ManifestOp::Committed(_) => tag::COMMITTED,
+        ManifestOp::Rewritten(_) => tag::REWRITTEN,
+        ManifestOp::Expired(_) => tag::EXPIRED,
+        ManifestOp::SetFollower { .. } => tag::SET_FOLLOWER,
+        ManifestOp::RemoveFollower(_) => tag::REMOVE_FOLLOWER,
     }
 }
 
@@ -76,7 +84,9 @@ fn put_op(out: &mut Vec<u8>, op: &ManifestOp) {
         ManifestOp::CreateStream(definition) | ManifestOp::AlterStream(definition) => {
             put_stream(out, definition);
         }
-        ManifestOp::DropStream(stream) => put_u64(out, stream.0),
+        ManifestOp::DropStream(stream)
+        | ManifestOp::Rewritten(stream)
+        | ManifestOp::Expired(stream) => put_u64(out, stream.0),
         ManifestOp::AddRun(run) => put_run(out, run),
         ManifestOp::RemoveRun { stream, run } => {
             put_u64(out, stream.0);
@@ -96,7 +106,13 @@ fn put_op(out: &mut Vec<u8>, op: &ManifestOp) {
             put_retention(out, retention);
         }
         ManifestOp::AddPin(pin) => put_pin(out, pin),
-        ManifestOp::RemovePin(name) => put_prefixed(out, name.as_bytes()),
+        ManifestOp::RemovePin(name) | ManifestOp::RemoveFollower(name) => {
+            put_prefixed(out, name.as_bytes());
+        }
+        ManifestOp::SetFollower { name, seq } => {
+            put_prefixed(out, name.as_bytes());
+            put_u64(out, seq.0);
+        }
         ManifestOp::NextRunId(RunId(number))
         | ManifestOp::NextStreamId(StreamId(number))
         | ManifestOp::WalFloor(WalId(number))
@@ -141,11 +157,18 @@ fn read_op(input: &mut Input<'_>) -> Result<ManifestOp, DecodeError> {
         tag::CLOSED => ManifestOp::Closed { last_seq: SeqNo(input.u64("last commit")?) },
         tag::COMMIT_TIME => ManifestOp::CommitTime(input.u64("time of the last commit")?),
         tag::COMMITTED => ManifestOp::Committed(SeqNo(input.u64("commit")?)),
+        tag::REWRITTEN => ManifestOp::Rewritten(read_stream_id(input)?),
+        tag::EXPIRED => ManifestOp::Expired(read_stream_id(input)?),
+        tag::SET_FOLLOWER => ManifestOp::SetFollower {
+            name: input.string("follower's name")?,
+            seq: SeqNo(input.u64("follower's commit")?),
+        },
+        tag::REMOVE_FOLLOWER => ManifestOp::RemoveFollower(input.string("follower's name")?),
         unknown => {
             return Err(DecodeError::new(
                 offset,
                 "operation",
-                format_args!("a tag of 1 to {}", tag::COMMITTED),
+                format_args!("a tag of 1 to {}", tag::REMOVE_FOLLOWER),
                 format_args!("unknown tag {unknown}"),
             ));
         }

@@ -167,6 +167,10 @@ fn op() -> impl Strategy<Value = ManifestOp> {
         id().prop_map(|seq| ManifestOp::Closed { last_seq: SeqNo(seq) }),
         id().prop_map(ManifestOp::CommitTime),
         id().prop_map(|seq| ManifestOp::Committed(SeqNo(seq))),
+        id().prop_map(|stream| ManifestOp::Rewritten(StreamId(stream))),
+        id().prop_map(|stream| ManifestOp::Expired(StreamId(stream))),
+        (".{0,20}", id()).prop_map(|(name, seq)| ManifestOp::SetFollower { name, seq: SeqNo(seq) }),
+        ".{0,20}".prop_map(ManifestOp::RemoveFollower),
     ]
 }
 

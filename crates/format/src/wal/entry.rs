@@ -26,6 +26,9 @@ pub enum EntryKind {
     /// Deletes keys of a stream that keeps the latest row a key, each in the compact encoding of
     /// single rows.
     DeleteKeys,
+    /// Changes nothing: says that what the commit adds to the stream are those rows of the ranges that it deletes which stay.
+    /// Without a body.
+    Rewritten,
 }
 
 impl EntryKind {
@@ -35,6 +38,7 @@ impl EntryKind {
             Self::Batch => 2,
             Self::DeleteRange => 3,
             Self::DeleteKeys => 4,
+            Self::Rewritten => 5,
         }
     }
 
@@ -136,6 +140,7 @@ impl<'a> Entries<'a> {
             2 => EntryKind::Batch,
             3 => EntryKind::DeleteRange,
             4 => EntryKind::DeleteKeys,
+            5 => EntryKind::Rewritten,
             other => return Err(unknown_kind(offset, other)),
         };
         let schema_version = u16::from_le_bytes([low, high]);
@@ -165,5 +170,5 @@ impl<'a> Iterator for Entries<'a> {
 
 #[cold]
 fn unknown_kind(offset: u64, kind: u8) -> DecodeError {
-    DecodeError::new(offset, "entry kind", "1 to 4", format_args!("unknown kind {kind}"))
+    DecodeError::new(offset, "entry kind", "1 to 5", format_args!("unknown kind {kind}"))
 }

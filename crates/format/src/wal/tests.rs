@@ -115,7 +115,8 @@ fn kind() -> impl Strategy<Value = EntryKind> {
         Just(EntryKind::Rows),
         Just(EntryKind::Batch),
         Just(EntryKind::DeleteRange),
-        Just(EntryKind::DeleteKeys)
+        Just(EntryKind::DeleteKeys),
+        Just(EntryKind::Rewritten)
     ]
 }
 

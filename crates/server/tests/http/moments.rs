@@ -18,8 +18,12 @@ struct Past {
 }
 
 fn with_history() -> Past {
+    keeping(Duration::from_secs(600))
+}
+
+fn keeping(history_min: Duration) -> Past {
     let dir = tempfile::tempdir().unwrap();
-    let settings = Settings { history_min: Duration::from_secs(600), ..Settings::default() };
+    let settings = Settings { history_min, ..Settings::default() };
     // 2026-05-01T09:30:00Z
     let clock = Arc::new(ManualClock::new(1_777_627_800_000_000_000));
     let io = Io { clock: clock.clone(), ..Io::os() };
@@ -105,7 +109,7 @@ fn a_moment_is_neither_changed_nor_followed_and_what_is_none_is_refused() {
     assert!(count(&(last + 1).to_string()).error(400).contains("has not been made"));
     assert!(count("pin%3Dmonday").error(404).contains("monday"));
     // Without a history what was is lost.
-    let server = Harness::new();
+    let Past { server, _dir, .. } = keeping(Duration::ZERO);
     server.csv("trades", TRADES).data();
     assert!(server.get("/tables/trades/count?at=0").error(410).contains("history_min"));
 }

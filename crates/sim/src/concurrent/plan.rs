@@ -1,5 +1,7 @@
 //! What a seed draws: who is there, what they do, how the store is set, and what is wrong with the disk.
 
+use std::time::Duration;
+
 use timestrata_engine::{BusyPolicy, Maintenance, Settings};
 use timestrata_io::sync::schedule::Manner;
 use timestrata_io::{Rng, SeededRng};
@@ -133,6 +135,8 @@ fn settings(draw: &Draw, has_models: bool) -> Settings {
         run_bytes_max: 4 << 10,
         level0_runs_max: 2,
         maintenance: Maintenance::Background,
+        // Seeds that are kept know nothing of it, and it is tried by `models`, one writer at a time.
+        history_min: Duration::ZERO,
         // It reads by the clock, of which the seeds that are kept know nothing.
         scrub_bytes_per_second: None,
         busy_policy: draw.of(&[BusyPolicy::Block, BusyPolicy::Flush, BusyPolicy::Raise]),

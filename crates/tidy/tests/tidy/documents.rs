@@ -138,6 +138,7 @@ fn every_parameter_of_a_route_is_in_the_reference() {
 fn every_promise_names_a_test_that_exists() {
     for document in [
         "docs/durability.md",
+        "docs/guides/changes.md",
         "docs/guides/graph.md",
         "docs/guides/logs.md",
         "docs/guides/topic.md",

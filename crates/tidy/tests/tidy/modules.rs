@@ -18,7 +18,7 @@ const ENGINE: [&[&str]; 11] = [
     &["directory", "key_changes"],
     &["encoded_rows", "state"],
     &["changes", "check", "maintenance", "recovery"],
-    &["backup", "catalog", "commit", "repair", "row_encoder"],
+    &["backup", "catalog", "commit", "feed", "repair", "row_encoder"],
     &["store"],
 ];
 

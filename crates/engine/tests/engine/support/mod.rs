@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMillisecondType;
@@ -104,6 +105,7 @@ pub(crate) fn tiny() -> Settings {
         run_batch_rows: 16,
         run_bytes_max: 64 << 10,
         level0_runs_max: 2,
+        history_min: Duration::ZERO,
         maintenance: Maintenance::Manual,
         ..Settings::default()
     }
@@ -114,6 +116,7 @@ pub(crate) fn manual() -> Settings {
     Settings {
         wal_segment_bytes: 1 << 20,
         wal_bytes_max: 64 << 20,
+        history_min: Duration::ZERO,
         maintenance: Maintenance::Manual,
         ..Settings::default()
     }

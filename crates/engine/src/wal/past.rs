@@ -1,0 +1,100 @@
+//! Log that only the store's history needs.
+//!
+//! What a closed log is not needed for by recovery any more is there for the history alone. Where it is short, the file
+//! that it is in goes to the next writer, who would have to make one else:
+//!
+//! ```text
+//!    7.wal   16 MiB, of which 20 KiB are written    ->    7.wal   20 KiB, a copy
+//!                                                         a spare of 16 MiB
+//! ```
+//!
+//! Nothing is synced for that, and a crash between the two leaves no `7.wal`: the history begins behind it then.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use timestrata_format::wal::{END_MARK_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
+use timestrata_format::{SeqNo, WalId};
+use timestrata_io::{Io, OpenMode};
+
+use super::segment::{Segment, segment_path, spare_path};
+use super::segment_files;
+use super::spares::Spares;
+use super::writer::{FullSegment, Wal};
+use crate::Result;
+
+/// The segments from one on and below another that another process wrote, of which nothing is needed but their files.
+pub(super) fn past_segments(
+    io: &Io,
+    dir: &Path,
+    from: WalId,
+    floor: WalId,
+) -> Result<VecDeque<FullSegment>> {
+    if from >= floor {
+        return Ok(VecDeque::new());
+    }
+    let files = segment_files(&*io.disk, dir)?;
+    let of_past = files.range(from..floor);
+    let segment = |(id, bytes): (&WalId, &u64)| FullSegment {
+        id: *id,
+        last_seq: SeqNo::default(),
+        bytes: *bytes,
+        own: false,
+    };
+    Ok(of_past.map(segment).collect())
+}
+
+impl Wal {
+    /// Bytes that segments from one on and below another take on disk.
+    pub(crate) fn bytes_between(&self, from: WalId, floor: WalId) -> u64 {
+        let appender = self.appender.lock();
+        let full = appender.past.iter().chain(&appender.full);
+        let wanted = full.filter(|segment| (from..floor).contains(&segment.id));
+        let bytes = wanted.map(|segment| segment.bytes).fold(0, u64::saturating_add);
+        let is_wanted = (from..floor).contains(&appender.active.id);
+        bytes + if is_wanted { appender.offset } else { 0 }
+    }
+
+    /// Puts aside the files of segments of history below `floor`.
+    pub(crate) fn recycle_below(&self, floor: WalId) {
+        let mut appender = self.appender.lock();
+        let count = appender.past.iter().take_while(|segment| segment.id < floor).count();
+        let released: Vec<FullSegment> = appender.past.drain(..count).collect();
+        drop(appender);
+        released.iter().for_each(|segment| self.spares.retire(segment.id, segment.own));
+    }
+
+    /// Ends the log for good: what is written of its last segment stays for the history.
+    pub(crate) fn leave_short(&self) {
+        let appender = self.appender.lock();
+        let bytes = appender.offset + END_MARK_BYTES as u64;
+        if bytes <= self.segment_bytes / 4 {
+            // A file that can't be written stays as it is: longer than it need be.
+            let _ = self.spares.take_from(&appender.active, bytes);
+        }
+    }
+}
+
+impl Spares {
+    /// Leaves a segment so many bytes in a file of its own, and makes a spare of the one that it was in.
+    fn take_from(&self, segment: &Segment, bytes: u64) -> std::io::Result<()> {
+        let (id, disk) = (segment.id, &self.io.disk);
+        let mut content = vec![0; usize::try_from(bytes).unwrap_or(0)];
+        segment.file.read_at(0, &mut content)?;
+        let header = SegmentHeader::new(self.store_id, id, bytes).encode();
+        if let Some(place) = content.get_mut(..SEGMENT_HEADER_BYTES) {
+            place.copy_from_slice(&header);
+        }
+        // By its length nobody takes it for a spare, and so the next opening removes it after a crash.
+        let short = spare_path(&self.dir, WalId(u64::MAX));
+        if disk.exists(&short)? {
+            disk.remove(&short)?;
+        }
+        let written = disk.open(&short, OpenMode::CreateNew).and_then(|file| {
+            file.write_at(0, &content)?;
+            disk.rename(&segment.path, &spare_path(&self.dir, id))?;
+            disk.rename(&short, &segment_path(&self.dir, id))
+        });
+        written.inspect_err(|_| drop(disk.remove(&short)))
+    }
+}

@@ -1,0 +1,174 @@
+//! `CommittedChanges` and `Change`: what one commit has changed.
+
+use std::sync::Arc;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use timestrata::{ChangeKind, LeadKey, StreamRole, role_of};
+
+use crate::table::Rows;
+use crate::timestamp::datetime_of_ns;
+
+/// What a commit has changed. Given by `Store.changes`.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> store = timestrata.open(folder.name)
+/// >>> store.timelog("door").append(1, "opened")
+/// >>> [commit] = store.changes(0)
+/// >>> commit.seq, commit.changes
+/// (1, [<Change timelog 'door': inserted>])
+/// >>> store.close(); folder.cleanup()
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct CommittedChanges {
+    seq: u64,
+    time_ms: Option<u64>,
+    changes: Vec<Py<Change>>,
+}
+
+impl CommittedChanges {
+    pub(super) fn new(py: Python<'_>, commit: timestrata::CommittedChanges) -> PyResult<Self> {
+        let wanted = commit.changes.into_iter().filter_map(Change::new);
+        let changes = wanted.map(|change| Py::new(py, change)).collect::<PyResult<_>>()?;
+        Ok(Self { seq: commit.seq.0, time_ms: commit.time_ms, changes })
+    }
+}
+
+#[pymethods]
+impl CommittedChanges {
+    /// The commit's number. Of what no commit did, because rows have expired or something was dropped, that of the last commit before.
+    #[getter]
+    fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// When it was made: a datetime in UTC, to the millisecond; None of a commit that an earlier build made.
+    #[getter]
+    fn time<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let time_ms = self.time_ms.and_then(|time_ms| i64::try_from(time_ms).ok());
+        time_ms.map(|time_ms| datetime_of_ns(py, time_ms.saturating_mul(1_000_000))).transpose()
+    }
+
+    /// What it changed, in the order in which it counts: range deletes come first, for they hide rows of earlier commits only.
+    #[getter]
+    fn changes(&self, py: Python<'_>) -> Vec<Py<Change>> {
+        self.changes.iter().map(|change| change.clone_ref(py)).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<CommittedChanges seq={} changes={}>", self.seq, self.changes.len())
+    }
+}
+
+/// One change of a commit.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> store = timestrata.open(folder.name)
+/// >>> rooms = store.table("rooms")
+/// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
+/// 2
+/// >>> [change] = next(store.changes(0)).changes
+/// >>> change.kind, change.model, change.name
+/// ('inserted', 'table', 'rooms')
+/// >>> [row["celsius"] for row in change.rows]
+/// [20.0, 21.5]
+/// >>> store.close(); folder.cleanup()
+#[pyclass(frozen, module = "timestrata", weakref)]
+#[derive(Debug)]
+pub(crate) struct Change {
+    role: StreamRole,
+    change: Arc<timestrata::StreamChange>,
+}
+
+impl Change {
+    /// `None` where it only repeats what others say.
+    fn new(change: timestrata::StreamChange) -> Option<Self> {
+        let role = role_of(change.stream())?;
+        Some(Self { role, change: Arc::new(change) })
+    }
+}
+
+#[pymethods]
+impl Change {
+    /// What was done: ``inserted``; ``deleted_keys``, rows by their keys; ``deleted_range``, all rows of earlier commits in a range;
+    /// ``deleted_rows``, these rows; ``expired``, rows in a range that retention has let go; ``dropped``, all of it.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.change.kind() {
+            ChangeKind::Inserted => "inserted",
+            ChangeKind::DeletedKeys => "deleted_keys",
+            ChangeKind::DeletedRange => "deleted_range",
+            ChangeKind::DeletedRows => "deleted_rows",
+            ChangeKind::Expired => "expired",
+            ChangeKind::Dropped => "dropped",
+        }
+    }
+
+    /// What was changed: a ``table``, ``logs``, a ``topic``, a ``graph``, a ``timelog``, or a ``stream`` that belongs to none of these.
+    #[getter]
+    fn model(&self) -> &'static str {
+        self.role.model
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.role.name
+    }
+
+    /// What the rows are: ``rows`` of a table, ``entries`` of a log or a time log, ``records`` of a topic or its ``state`` (offsets of
+    /// groups, producers, checkpoints), ``blocks``, ``edges`` or earlier ``versions`` of a graph.
+    #[getter]
+    fn part(&self) -> &'static str {
+        self.role.part
+    }
+
+    /// The partition of a topic's records; else None.
+    #[getter]
+    fn partition(&self) -> Option<u32> {
+        self.role.partition
+    }
+
+    /// The rows that were added or deleted, with their columns as the store has them; of ``deleted_keys`` the keys. None where there are
+    /// none to tell of. They are read when they are used, and can be read whatever becomes of the store meanwhile.
+    #[getter]
+    fn rows(&self) -> Option<Rows> {
+        let has_rows = matches!(
+            self.change.kind(),
+            ChangeKind::Inserted | ChangeKind::DeletedKeys | ChangeKind::DeletedRows
+        );
+        let change = Arc::clone(&self.change);
+        has_rows.then(|| Rows::new(self.change.schema(), move || change.batches()))
+    }
+
+    /// The range that was deleted or has expired: a tuple of its start and its end, which is not in it, as whole numbers in the unit of
+    /// the time column, as offsets, or as bytes of ids; None for an end that is open. None where there is no range.
+    #[getter]
+    fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let Some(range) = self.change.range() else { return Ok(None) };
+        let ends = [range.lo, range.hi].map(|end| end.map(|key| key_object(py, key)).transpose());
+        let [start, end] = ends;
+        PyTuple::new(py, [start?, end?]).map(Some)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Change {} {:?}: {}>", self.role.model, self.role.name, self.kind())
+            .replace('"', "'")
+    }
+}
+
+fn key_object(py: Python<'_>, key: LeadKey) -> PyResult<Bound<'_, PyAny>> {
+    match key {
+        LeadKey::Time(time) => time.into_bound_py_any(py),
+        LeadKey::Offset(offset) => offset.into_bound_py_any(py),
+        LeadKey::Id16(id) => Ok(PyBytes::new(py, &id).into_any()),
+        LeadKey::Id32(id) => Ok(PyBytes::new(py, &id).into_any()),
+    }
+}

@@ -1,0 +1,7 @@
+//! `Changes`: what commits change, one after the other.
+
+mod change;
+mod feed;
+
+pub(crate) use change::{Change, CommittedChanges};
+pub(crate) use feed::Changes;
