@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, Int8Array, StringArray, TimestampNanosecondArray};
+use timestrata_values::cbor::{comma, member, write_text};
 
 use super::field_column::FieldColumn;
 use super::layout::Layout;
 use super::options::{FIELDS, LABELS, LEVEL, MESSAGE, SOURCE_TIME, TIMESTAMP};
-use super::value::{comma, each_field, find, write_text};
+use super::value::{each_field, find};
 use super::{FieldValue, Level};
 
 const TIMES: [usize; 2] = [TIMESTAMP, SOURCE_TIME];
@@ -117,17 +118,41 @@ impl EntryColumns {
         }
     }
 
+    /// A row's value of the field that is called so, and not of what a name with dots leads to.
+    pub(super) fn own_field(&self, row: usize, name: &str) -> Option<FieldValue<'_>> {
+        let place = self.layout.promoted.iter().position(|known| known.name == name);
+        let column = place.and_then(|place| self.promoted.get(place)?.as_ref());
+        match column.and_then(|column| column.get(row)) {
+            Some(value) => Some(FieldValue::Scalar(value)),
+            None => self.rest(row).and_then(|rest| member(rest, name)).map(FieldValue::of_item),
+        }
+    }
+
     /// Appends a row's fields as a JSON object; false if there are none.
     pub(super) fn write_fields_json(&self, row: usize, out: &mut String) -> bool {
         out.push('{');
         let mut is_first = true;
-        self.each_field(row, |name, value| {
-            comma(&mut is_first, out);
-            write_text(name, out);
-            out.push(':');
-            value.write_json(out);
-        });
+        self.each_field(row, |name, value| write_member(&mut is_first, name, value, out));
         out.push('}');
         !is_first
     }
+
+    /// As [`write_fields_json`](Self::write_fields_json), by name.
+    pub(super) fn write_sorted_fields_json(&self, row: usize, out: &mut String) -> bool {
+        let mut fields = Vec::new();
+        self.each_field(row, |name, value| fields.push((name, value)));
+        fields.sort_by_key(|(name, _)| *name);
+        out.push('{');
+        let mut is_first = true;
+        fields.into_iter().for_each(|(name, value)| write_member(&mut is_first, name, value, out));
+        out.push('}');
+        !is_first
+    }
+}
+
+fn write_member(is_first: &mut bool, name: &str, value: FieldValue<'_>, out: &mut String) {
+    comma(is_first, out);
+    write_text(name, out);
+    out.push(':');
+    value.write_json(out);
 }

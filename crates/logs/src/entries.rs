@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use timestrata_values::cbor::write_text;
 use timestrata_values::time::text as rfc3339;
 
 use super::columns::EntryColumns;
 use super::layout::Layout;
 use super::options::{LABELS, MESSAGE, SOURCE_TIME, TIMESTAMP};
-use super::value::write_text;
 use super::{FieldValue, Fields, Labels, Level, NewEntry, Scalar};
 
 /// Entries as columns; those of the log's stream, in its order.

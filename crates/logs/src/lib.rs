@@ -57,7 +57,7 @@ pub use labels::{LABELS_MAX, Labels};
 pub use level::Level;
 pub use options::{COLUMNS_MAX, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
 pub use search::{
-    Bucket, Clock, Facet, FacetsOptions, HISTOGRAM_BUCKETS_MAX, Hits, Position, Query,
+    Bucket, Clock, EntryFilter, Facet, FacetsOptions, HISTOGRAM_BUCKETS_MAX, Hits, Position, Query,
 };
 pub use shown::ShownColumns;
 pub use tail::Tail;

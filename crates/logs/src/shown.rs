@@ -13,12 +13,12 @@ use timestrata_engine::{Result, Stream};
 use super::columns::EntryColumns;
 use super::field_column::FieldColumn;
 use super::layout::{ColumnKind, Layout, Promoted};
-use super::options::{FIELDS, LEVEL, OWN_COLUMNS};
+use super::options::{FIELDS, LEVEL, MESSAGE, OWN_COLUMNS};
 use super::value::find;
 use super::{FieldValue, Level, LogsOptions, Scalar};
 
 /// How a log's columns are shown: under the same names, in the same order as its stream's. Levels are
-/// text, fields JSON objects with all of an entry's fields.
+/// text, fields JSON objects with all of an entry's fields, by name.
 ///
 /// ```
 /// use timestrata_engine::{Settings, Store};
@@ -83,6 +83,42 @@ impl ShownColumns {
         }
     }
 
+    /// The column of all fields.
+    pub fn fields_column(&self) -> usize {
+        FIELDS
+    }
+
+    /// Whether one of the columns is text by itself: the message, or that of a field.
+    pub fn is_text(&self, column: usize) -> bool {
+        let of_field = self.layout.promoted.iter().find(|known| known.column == column);
+        column == MESSAGE || of_field.is_some_and(|known| known.kind == ColumnKind::Text)
+    }
+
+    /// The columns of the stream in which the values of one field lie, whatever it is called.
+    pub fn field_sources(&self, name: &str) -> Vec<usize> {
+        let known = self.layout.find(name).map(|known| known.column);
+        std::iter::once(FIELDS).chain(known).collect()
+    }
+
+    /// Calls `take` with each row's value of the field that is called so, of its
+    /// [`field_sources`](Self::field_sources) in their order; with `None` for a row that lacks it.
+    pub fn each_value(
+        &self,
+        name: &str,
+        sources: &[ArrayRef],
+        mut take: impl FnMut(Option<FieldValue<'_>>),
+    ) {
+        let Some((fields, rest)) = sources.split_first() else { return };
+        let promoted = self.layout.find(name).map(|known| known.column);
+        let columns = EntryColumns::new(Arc::clone(&self.layout), |column| match column {
+            FIELDS => Some(fields),
+            _ => rest.first().filter(|_| promoted == Some(column)),
+        });
+        for row in 0..fields.len() {
+            take(columns.own_field(row, name));
+        }
+    }
+
     fn fields_as_json(&self, fields: &ArrayRef, promoted: &[ArrayRef]) -> ArrayRef {
         let columns = EntryColumns::new(Arc::clone(&self.layout), |column| match column {
             FIELDS => Some(fields),
@@ -95,7 +131,8 @@ impl ShownColumns {
         let mut text = String::new();
         for row in 0..fields.len() {
             text.clear();
-            match columns.write_fields_json(row, &mut text) {
+            // By name: what comes first in an entry depends on which fields have columns.
+            match columns.write_sorted_fields_json(row, &mut text) {
                 true => shown.append_value(&text),
                 false => shown.append_null(),
             }

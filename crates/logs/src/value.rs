@@ -2,16 +2,12 @@
 
 use std::fmt::Write as _;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use minicbor::Decoder;
-use minicbor::data::{IanaTag, Type};
-use num_bigint::{BigInt, Sign};
+use minicbor::data::Type;
+use num_bigint::BigInt;
+use timestrata_values::cbor::{self, goes_on, tagged_whole, write_text};
 
 use super::Scalar;
-
-/// How deep values are read. Those that are taken in are less deep.
-const DEPTH_MAX: usize = 256;
 
 type CborResult<T> = Result<T, minicbor::decode::Error>;
 
@@ -54,9 +50,7 @@ impl<'a> FieldValue<'a> {
         match self {
             Self::Scalar(scalar) => write_scalar(*scalar, out),
             Self::Item(item) => {
-                let start = out.len();
-                if write_item(&mut Decoder::new(item), 0, out).is_err() {
-                    out.truncate(start);
+                if cbor::write_json(item, out).is_err() {
                     out.push_str("null");
                 }
             }
@@ -107,7 +101,7 @@ fn any_of_list(item: &[u8], test: &mut impl FnMut(FieldValue<'_>) -> bool) -> Cb
         return Ok(false);
     }
     let mut left = decoder.array()?;
-    while next(&mut decoder, &mut left)? {
+    while goes_on(&mut decoder, &mut left)? {
         let start = decoder.position();
         decoder.skip()?;
         let one = FieldValue::of_item(item.get(start..decoder.position()).unwrap_or_default());
@@ -119,24 +113,6 @@ fn any_of_list(item: &[u8], test: &mut impl FnMut(FieldValue<'_>) -> bool) -> Cb
     Ok(false)
 }
 
-/// Whether a list or map that is being read has one more, and past the mark at its end.
-fn next(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> CborResult<bool> {
-    match left {
-        Some(0) => Ok(false),
-        Some(left) => {
-            *left -= 1;
-            Ok(true)
-        }
-        None => {
-            let goes_on = decoder.datatype()? != Type::Break;
-            if !goes_on {
-                decoder.set_position(decoder.position() + 1);
-            }
-            Ok(goes_on)
-        }
-    }
-}
-
 /// Calls `take` with each name and value item of a CBOR map, until it says that this is enough.
 pub(super) fn each_field<'a>(
     map: &'a [u8],
@@ -144,7 +120,7 @@ pub(super) fn each_field<'a>(
 ) -> CborResult<()> {
     let mut decoder = Decoder::new(map);
     let mut left = decoder.map()?;
-    while next(&mut decoder, &mut left)? {
+    while goes_on(&mut decoder, &mut left)? {
         let name = decoder.str()?;
         let start = decoder.position();
         decoder.skip()?;
@@ -179,120 +155,21 @@ pub(super) fn find<'a>(map: &'a [u8], name: &str) -> Option<FieldValue<'a>> {
     }
 }
 
-/// Appends a text as a JSON string.
-pub(super) fn write_text(text: &str, out: &mut String) {
-    out.push('"');
-    let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escaped = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..0x20 => "",
-            _ => continue,
-        };
-        // Only ASCII is escaped, so these are ends of characters.
-        out.push_str(text.get(from..at).unwrap_or_default());
-        match escaped {
-            "" => {
-                let _ = write!(out, "\\u{byte:04x}");
-            }
-            _ => out.push_str(escaped),
-        }
-        from = at + 1;
-    }
-    out.push_str(text.get(from..).unwrap_or_default());
-    out.push('"');
-}
-
 fn write_scalar(scalar: Scalar<'_>, out: &mut String) {
     // Memory takes what is written to it.
     let _ = match scalar {
         Scalar::Bool(value) => write!(out, "{value}"),
         Scalar::Int(value) => write!(out, "{value}"),
         Scalar::UInt(value) => write!(out, "{value}"),
-        // With a point or an exponent, so that it stays a number with a fraction.
-        Scalar::Float(value) if value.is_finite() => write!(out, "{value:?}"),
-        Scalar::Float(_) => write!(out, "null"),
+        Scalar::Float(value) => {
+            cbor::write_float(value, out);
+            Ok(())
+        }
         Scalar::Text(text) => {
             write_text(text, out);
             Ok(())
         }
     };
-}
-
-/// The whole number of any size behind a tag. `None`: the tag, which has been read, is another one.
-fn tagged_whole(decoder: &mut Decoder<'_>) -> CborResult<Option<BigInt>> {
-    let tag = decoder.tag()?;
-    let mut bytes = || -> CborResult<_> { Ok(BigInt::from_bytes_be(Sign::Plus, decoder.bytes()?)) };
-    Ok(match IanaTag::try_from(tag) {
-        Ok(IanaTag::PosBignum) => Some(bytes()?),
-        Ok(IanaTag::NegBignum) => Some(BigInt::from(-1) - bytes()?),
-        _ => None,
-    })
-}
-
-fn write_item(decoder: &mut Decoder<'_>, depth: usize, out: &mut String) -> CborResult<()> {
-    if depth > DEPTH_MAX {
-        return Err(minicbor::decode::Error::message("too deep"));
-    }
-    match decoder.datatype()? {
-        Type::Array | Type::ArrayIndef => {
-            let mut left = decoder.array()?;
-            out.push('[');
-            let mut is_first = true;
-            while next(decoder, &mut left)? {
-                comma(&mut is_first, out);
-                write_item(decoder, depth + 1, out)?;
-            }
-            out.push(']');
-        }
-        Type::Map | Type::MapIndef => {
-            let mut left = decoder.map()?;
-            out.push('{');
-            let mut is_first = true;
-            while next(decoder, &mut left)? {
-                comma(&mut is_first, out);
-                write_text(decoder.str()?, out);
-                out.push(':');
-                write_item(decoder, depth + 1, out)?;
-            }
-            out.push('}');
-        }
-        Type::Tag => match tagged_whole(decoder)? {
-            Some(whole) => {
-                let _ = write!(out, "{whole}");
-            }
-            None => write_item(decoder, depth + 1, out)?,
-        },
-        Type::Bytes => write_text(&STANDARD.encode(decoder.bytes()?), out),
-        Type::StringIndef => {
-            let text: String = decoder.str_iter()?.collect::<Result<_, _>>()?;
-            write_text(&text, out);
-        }
-        // Beyond `i64`: as a whole number below zero of 65 bits.
-        Type::Int => {
-            let _ = write!(out, "{}", decoder.int()?);
-        }
-        _ => {
-            let start = decoder.position();
-            decoder.skip()?;
-            let item = decoder.input().get(start..decoder.position()).unwrap_or_default();
-            match Scalar::of_item(item) {
-                Some(scalar) => write_scalar(scalar, out),
-                None => out.push_str("null"),
-            }
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn comma(is_first: &mut bool, out: &mut String) {
-    if !std::mem::take(is_first) {
-        out.push(',');
-    }
 }
 
 #[cfg(test)]

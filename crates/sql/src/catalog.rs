@@ -12,13 +12,13 @@ use datafusion::catalog::{
 use datafusion::common::{Result, TableReference};
 use datafusion::datasource::empty::EmptyTable;
 use futures::FutureExt;
-use timestrata_engine::{Error, ErrorKind, Snapshot};
+use timestrata_engine::{Error, ErrorKind};
 
 use crate::error::carried;
 use crate::planner_context::NamedTables;
 use crate::planning_states::PlanningState;
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
-use crate::table::provider;
+use crate::table::{ReadFrom, provider};
 
 /// The name of the catalog, and of its one schema.
 pub(crate) const CATALOG: &str = "store";
@@ -29,19 +29,19 @@ const NAMES_MAX: usize = 20;
 /// The tables of one snapshot.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
-    snapshot: Snapshot,
+    read: ReadFrom,
     models: Arc<[Arc<dyn SqlModel>]>,
 }
 
 impl Catalog {
-    pub(crate) fn new(snapshot: Snapshot, models: Arc<[Arc<dyn SqlModel>]>) -> Self {
-        Self { snapshot, models }
+    pub(crate) fn new(read: ReadFrom, models: Arc<[Arc<dyn SqlModel>]>) -> Self {
+        Self { read, models }
     }
 
     /// All tables, by name.
     pub(crate) fn tables(&self) -> Vec<SqlTable> {
         let mut tables: Vec<_> =
-            self.snapshot.streams().filter_map(|stream| self.show(stream)).collect();
+            self.read.snapshot.streams().filter_map(|stream| self.show(stream)).collect();
         tables.sort_by(|a, b| a.name.cmp(&b.name));
         tables
     }
@@ -62,7 +62,7 @@ impl Catalog {
 
     /// A table by its name; or, if none has that, by the only one that differs in case alone.
     pub(crate) fn table(&self, name: &str) -> Option<SqlTable> {
-        let same = self.snapshot.streams().find(|stream| stream.name() == name);
+        let same = self.read.snapshot.streams().find(|stream| stream.name() == name);
         if let Some(table) = same.and_then(|stream| self.show(stream))
             && table.name == name
         {
@@ -83,7 +83,7 @@ impl Catalog {
 
     /// A table as DataFusion reads it.
     pub(crate) fn provider(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
-        Some(provider(self.table(name)?, &self.snapshot))
+        Some(provider(self.table(name)?, &self.read))
     }
 
     /// The error for a table that isn't there.

@@ -2,8 +2,8 @@
 //! that the SQL standard and PostgreSQL give them.
 //!
 //! The generic dialect reads all that follows `IS DISTINCT FROM` as its right side, `AND` and `OR`
-//! included, which makes other rows of a condition without a word. It takes `||` for as strong as `*`, and a list
-//! that begins with a subquery for nothing but that: `x IN ((SELECT ...), 2)`.
+//! included, which makes other rows of a condition without a word. It takes `||` for as strong as `*`, `->>` for weaker than
+//! `=`, and a list that begins with a subquery for nothing but that: `x IN ((SELECT ...), 2)`.
 
 use std::any::TypeId;
 
@@ -49,9 +49,13 @@ impl Dialect for StandardPrecedence {
         GenericDialect.is_identifier_part(ch)
     }
 
-    /// `||` is weaker than `+`, and stronger than comparisons.
+    /// `||` is weaker than `+`, and stronger than comparisons. `->` and `->>` are stronger than a cast, so that
+    /// `doc->>'n'::BIGINT` casts what lies in the document.
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         match parser.peek_token_ref().token {
+            Token::Arrow | Token::LongArrow => {
+                Some(Ok(self.prec_value(Precedence::DoubleColon) + 1))
+            }
             Token::StringConcat => Some(Ok(self.prec_value(Precedence::Pipe))),
             _ => None,
         }

@@ -22,15 +22,16 @@ use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill, plainly
 use crate::governed::{governed, task_of};
 use crate::names::{quoted, unique_names, unique_schema, with_unique};
 use crate::optimizer::optimize;
-use crate::params::Params;
+use crate::params::{GivenArguments, Params};
 use crate::physical_plan::{answer_in_any_order, plain_text};
 use crate::planner_context::PlannerContext;
 use crate::result::{BlockingResult, QueryResult, wait_for};
+use crate::rewrite::rewrite;
 use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlTable, plain_field, plain_schema};
 use crate::shared::SharedSession;
 use crate::statement;
-use crate::table::reads_few_rows;
+use crate::table::{ReadFrom, reads_few_rows};
 use crate::writer::SqlWriter;
 
 type Plan = Arc<dyn ExecutionPlan>;
@@ -93,7 +94,9 @@ impl Execution {
             Some(query) => snapshot.for_query(query),
             None => snapshot,
         };
-        Ok(Catalog::new(snapshot, Arc::clone(&self.shared.models)))
+        let read =
+            ReadFrom { snapshot, store: self.shared.store.clone(), query: self.query.clone() };
+        Ok(Catalog::new(read, Arc::clone(&self.shared.models)))
     }
 
     /// The catalog, and the session with the time of this query.
@@ -225,7 +228,10 @@ fn plan(
 ) -> DataFusionResult<LogicalPlan> {
     let options = ParserOptions::new().with_map_string_types_to_utf8view(false);
     let context = PlannerContext { state: &planning.state, tables: &planning.catalog };
-    let plan = with_unique(statement, text, |statement| {
+    let plan = with_unique(statement, text, |mut statement| {
+        if let Some(parsed) = statement::parsed_in(&mut statement).filter(|_| !params.is_empty()) {
+            rewrite(parsed, &mut GivenArguments::of(&params));
+        }
         let planner = SqlToRel::new_with_options(&context, options);
         plainly_written(planner.statement_to_plan(statement)?)
     })?;

@@ -18,6 +18,7 @@ mod expressions;
 mod functions;
 mod governed;
 mod instant;
+mod model_functions;
 mod names;
 mod optimizer;
 mod options;

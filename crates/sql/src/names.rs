@@ -130,7 +130,8 @@ impl Rewriter for Renaming<'_> {
     }
 }
 
-fn has_arguments(table: &TableFactor) -> bool {
+/// Whether a table in `FROM` is a call of a function, or the like.
+pub(crate) fn has_arguments(table: &TableFactor) -> bool {
     match table {
         TableFactor::Table { args, .. } => args.is_some(),
         TableFactor::Derived { .. } | TableFactor::NestedJoin { .. } => false,

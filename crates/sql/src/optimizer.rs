@@ -135,6 +135,7 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
     rules.push(rule("compare_numbers", rewrite::compare_numbers));
     rules.push(Arc::new(NumberGroups));
     rules.insert(0, rule("forget_order", rewrite::forget_order));
+    rules.insert(0, rule("read_log_fields", rewrite::read_log_fields));
     rules.insert(0, rule("measure_scans", rewrite::measure_scans));
     rules.insert(0, rule("hide_rounding_casts", rewrite::hide_rounding_casts));
     rules

@@ -3,6 +3,10 @@
 use std::collections::HashMap;
 
 use datafusion::common::{ParamValues, ScalarValue};
+use sqlparser::ast::{Expr, TableFactor, Value};
+
+use crate::names::has_arguments;
+use crate::rewrite::Rewriter;
 
 /// Values for `?` and `$1`, by place, or for `$name`, by name.
 ///
@@ -36,6 +40,24 @@ impl Params {
         self.by_place.is_empty() && self.by_name.is_empty()
     }
 
+    /// The value of a placeholder as a literal, if there is one and it has a plain one.
+    fn literal(&self, placeholder: &str) -> Option<Value> {
+        let name = placeholder.strip_prefix('$')?;
+        let place = || name.parse::<usize>().ok()?.checked_sub(1);
+        let value = self.by_name.get(name).or_else(|| self.by_place.get(place()?))?;
+        Some(match value {
+            ScalarValue::Utf8(Some(text)) => Value::SingleQuotedString(text.clone()),
+            ScalarValue::Int64(Some(number)) => Value::Number(number.to_string(), false),
+            ScalarValue::UInt64(Some(number)) => Value::Number(number.to_string(), false),
+            ScalarValue::Boolean(Some(value)) => Value::Boolean(*value),
+            ScalarValue::Binary(Some(bytes)) => {
+                let digits = bytes.iter().map(|byte| format!("{byte:02X}"));
+                Value::HexStringLiteral(digits.collect())
+            }
+            _ => return None,
+        })
+    }
+
     pub(crate) fn into_values(self) -> ParamValues {
         match self.by_name.is_empty() {
             true => ParamValues::from(self.by_place),
@@ -47,5 +69,39 @@ impl Params {
 impl From<Vec<ScalarValue>> for Params {
     fn from(by_place: Vec<ScalarValue>) -> Self {
         Self { by_place, ..Self::default() }
+    }
+}
+
+/// Puts values in place of placeholders among the arguments of table functions: what these are called with has to be known when
+/// a statement is planned.
+pub(crate) struct GivenArguments<'a> {
+    params: &'a Params,
+    /// How many tables with arguments are around.
+    tables: usize,
+}
+
+impl<'a> GivenArguments<'a> {
+    pub(crate) fn of(params: &'a Params) -> Self {
+        Self { params, tables: 0 }
+    }
+}
+
+impl Rewriter for GivenArguments<'_> {
+    fn enter_table(&mut self, table: &mut TableFactor) {
+        self.tables += usize::from(has_arguments(table));
+    }
+
+    fn leave_table(&mut self, table: &mut TableFactor) {
+        self.tables -= usize::from(has_arguments(table));
+    }
+
+    fn leave_expr(&mut self, expr: &mut Expr) {
+        let Expr::Value(value) = expr else { return };
+        if self.tables > 0
+            && let Value::Placeholder(placeholder) = &value.value
+            && let Some(literal) = self.params.literal(placeholder)
+        {
+            value.value = literal;
+        }
     }
 }

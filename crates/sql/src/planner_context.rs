@@ -1,6 +1,6 @@
 //! What the planner of SQL asks for: tables, functions, options.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::{TableFunctionArgs, TableProvider};
@@ -15,7 +15,8 @@ use datafusion::logical_expr::{
 };
 
 use crate::error::refused;
-use crate::functions;
+use crate::functions::TableFunctions;
+use crate::model_functions::ModelFunctions;
 
 /// Tables that queries know by name.
 pub(crate) trait NamedTables {
@@ -59,7 +60,9 @@ impl ContextProvider for PlannerContext<'_> {
     }
 
     fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
-        functions::relation_planners()
+        static PLANNERS: LazyLock<[Arc<dyn RelationPlanner>; 2]> =
+            LazyLock::new(|| [Arc::new(TableFunctions), Arc::new(ModelFunctions)]);
+        &*PLANNERS
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {

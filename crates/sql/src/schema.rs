@@ -8,6 +8,7 @@ use timestrata_engine::{Result, Stream};
 use timestrata_graph::GraphPart;
 use timestrata_logs::{ShownColumns, is_logs};
 use timestrata_table::is_hidden;
+use timestrata_timelog::{Codec, VALUE_COLUMN, codec_of};
 use timestrata_topic::{is_topic, is_topic_part, record_schema};
 
 use crate::error::invalid;
@@ -116,6 +117,20 @@ pub(crate) fn logs_schema(stream: &Arc<Stream>) -> Option<SchemaRef> {
     Some(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
 }
 
+/// The columns of a time log's table, its values as JSON; `None` if the stream is something else, or has values that aren't
+/// documents.
+pub(crate) fn values_schema(stream: &Stream) -> Option<SchemaRef> {
+    if !matches!(codec_of(stream)?, Codec::Cbor | Codec::Json) {
+        return None;
+    }
+    let fields = stream.schema().fields().iter().enumerate().map(|(column, field)| match column {
+        // Bytes that are no document have no JSON.
+        VALUE_COLUMN => Arc::new(Field::new(field.name(), DataType::Utf8View, true)),
+        _ => Arc::clone(field),
+    });
+    Some(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+}
+
 /// The columns of a topic's table: its partition, then those of its records.
 pub(crate) fn topic_schema(records: &Schema) -> SchemaRef {
     let partition: FieldRef = Arc::new(Field::new(PARTITION, DataType::UInt32, false));
@@ -191,7 +206,7 @@ pub trait SqlModel: Debug + Send + Sync {
     fn show(&self, stream: &Arc<Stream>) -> Shown;
 }
 
-/// Time logs, tables and streams without a model: all of their columns are as they are shown.
+/// Tables, typed time logs and streams without a model: all of their columns are as they are shown.
 #[derive(Debug)]
 pub(crate) struct PlainStreams;
 
@@ -208,7 +223,7 @@ impl SqlModel for PlainStreams {
         // A topic's own stream says which columns the table of all its partitions has.
         let schema = match is_topic(stream) {
             true => Some(topic_schema(&record_schema())),
-            false => logs_schema(stream),
+            false => logs_schema(stream).or_else(|| values_schema(stream)),
         };
         Shown::Table(match schema {
             Some(schema) => SqlTable::derived(stream, schema),

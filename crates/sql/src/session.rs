@@ -49,6 +49,7 @@ pub(crate) fn build(options: &SqlOptions) -> Result<SessionState> {
     let mut state = SessionStateBuilder::new()
         .with_config(config(options))
         .with_runtime_env(runtime)
+        .with_expr_planners(functions::expr_planners())
         .with_default_features()
         .with_analyzer_rule(Arc::new(ExactExpressions))
         .with_optimizer_rules(logical_rules())

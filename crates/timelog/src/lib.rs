@@ -45,7 +45,7 @@ pub use block::{Entry, EntryBlock, Value};
 pub use codec::{Codec, Unit};
 pub use columns::ValueColumns;
 pub use commit_part::TimelogWrite;
-pub use options::{TimelogOptions, is_timelog};
+pub use options::{TimelogOptions, VALUE_COLUMN, codec_of, is_timelog};
 pub use selection::{Blocks, Decoded, Entries, Selection};
 pub use view::TimelogView;
 pub use write::Timelog;

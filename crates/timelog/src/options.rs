@@ -27,8 +27,8 @@ pub(super) const VALUE_NAME: &str = "value";
 
 /// Position of the time column.
 pub(super) const TIME_COLUMN: usize = 0;
-/// Position of the value column.
-pub(super) const VALUE_COLUMN: usize = 1;
+/// Position of the value column, in a log that isn't typed.
+pub const VALUE_COLUMN: usize = 1;
 
 /// What [`Timelog::create`](super::Timelog::create) makes. The default: bytes,
 /// milliseconds, compacted runs stay Arrow files, nothing is thrown away.
@@ -130,6 +130,23 @@ pub(super) fn columns_of_stream(stream: &Stream) -> Result<ValueColumns> {
 #[must_use]
 pub fn is_timelog(stream: &Stream) -> bool {
     stream.property(MODEL_PROPERTY) == Some(MODEL)
+}
+
+/// What the values of a time log are; `None` if the stream is no time log.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// use timestrata_timelog::{Codec, Timelog, TimelogOptions, codec_of};
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// Timelog::create(&store, "door", TimelogOptions::default())?;
+/// assert_eq!(codec_of(&store.expect_stream("door")?), Some(Codec::Bytes));
+/// # Ok(())
+/// # }
+/// ```
+pub fn codec_of(stream: &Stream) -> Option<Codec> {
+    of_stream(stream).ok().map(|(codec, _)| codec)
 }
 
 /// Reads codec and unit from a stream; `InvalidArgument` if it is no time log.

@@ -160,12 +160,19 @@ impl Topic {
             let what = format!("{place} has no checkpoint yet: sign one{then}");
             Error::new(ErrorKind::OutOfRange, what)
         })?;
-        let parsed = Note::parse(&note).and_then(|note| note.text().parse::<Checkpoint>());
-        let checkpoint = parsed.map_err(|error| {
-            let what = format!("{place}: its stored checkpoint is damaged");
-            Error::new(ErrorKind::Corruption, what).caused_by(error)
-        })?;
+        let checkpoint = self.checkpoint_of(partition, &note)?;
         Ok((note, checkpoint))
+    }
+
+    /// The checkpoint that is stored as a note.
+    pub(super) fn checkpoint_of(&self, partition: u32, note: &[u8]) -> Result<Checkpoint> {
+        let parsed = Note::parse(note).and_then(|note| note.text().parse::<Checkpoint>());
+        parsed.map_err(|error| {
+            let name = self.name();
+            let what =
+                format!("topic '{name}' partition {partition}: its stored checkpoint is damaged");
+            Error::new(ErrorKind::Corruption, what).caused_by(error)
+        })
     }
 
     /// The proof that a record is in its partition, by the last checkpoint that was signed.

@@ -62,6 +62,7 @@ mod partition;
 mod partitioner;
 mod polling;
 mod position;
+mod proof;
 mod read;
 mod record;
 mod retain;
@@ -89,6 +90,7 @@ pub use options::{
 };
 pub use partitioner::{murmur2, partition_of};
 pub use polling::{ConsumerOptions, PollLimits, Polled, Reset, Waiting};
+pub use proof::RecordProof;
 pub use read::TopicView;
 pub use record::{Record, Records, record_schema};
 pub use retain::Thrown;

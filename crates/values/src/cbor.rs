@@ -1,5 +1,10 @@
-//! Values as CBOR items (RFC 8949), appended to memory.
+//! Values as CBOR items (RFC 8949), appended to memory; and such items as JSON text.
 
+mod json;
+
+pub use json::{
+    comma, element, goes_on, member, tagged_whole, write_float, write_json, write_text,
+};
 use num_bigint::{BigInt, Sign};
 
 use crate::number;

@@ -4,6 +4,7 @@
 //! that tell unread that they have no hit; of the others the columns are read that the filter looks at,
 //! and only of hits the rest.
 
+mod entry_filter;
 mod facets;
 mod fetch;
 mod filtered_scan;
@@ -16,6 +17,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::str::FromStr;
 
+pub use entry_filter::EntryFilter;
 pub use facets::{Facet, FacetsOptions};
 pub use histogram::{Bucket, HISTOGRAM_BUCKETS_MAX};
 pub use results::Hits;

@@ -14,14 +14,14 @@ use crate::names::quoted;
 use crate::statement::parse_relation;
 
 /// The arguments of one call, taken one by one.
-pub(super) struct CallArguments {
+pub(crate) struct CallArguments {
     function: String,
     placed: VecDeque<ast::Expr>,
     named: Vec<(String, ast::Expr)>,
 }
 
 impl CallArguments {
-    pub(super) fn new(function: &str, given: Vec<FunctionArg>) -> Result<Self> {
+    pub(crate) fn new(function: &str, given: Vec<FunctionArg>) -> Result<Self> {
         let mut arguments =
             Self { function: function.to_owned(), placed: VecDeque::new(), named: Vec::new() };
         for argument in given {
@@ -48,23 +48,23 @@ impl CallArguments {
     }
 
     /// The argument of that name, or the next one that has none.
-    pub(super) fn take(&mut self, name: &str) -> Option<ast::Expr> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<ast::Expr> {
         self.named(name).or_else(|| self.placed.pop_front())
     }
 
     /// The argument of that name only.
-    pub(super) fn named(&mut self, name: &str) -> Option<ast::Expr> {
+    pub(crate) fn named(&mut self, name: &str) -> Option<ast::Expr> {
         let index = self.named.iter().position(|(known, _)| known == name)?;
         Some(self.named.swap_remove(index).1)
     }
 
-    pub(super) fn need(&mut self, name: &str) -> Result<ast::Expr> {
+    pub(crate) fn need(&mut self, name: &str) -> Result<ast::Expr> {
         let function = self.function.clone();
         self.take(name).ok_or_else(|| refused(format!("{function} needs its argument '{name}'")))
     }
 
     /// A table, by its name or as text, or a query, in parentheses or as text.
-    pub(super) fn input(
+    pub(crate) fn input(
         &mut self,
         name: &str,
         context: &mut dyn RelationPlannerContext,
@@ -88,7 +88,7 @@ impl CallArguments {
     }
 
     /// Nothing may be left.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         let what = match (self.placed.front(), self.named.first()) {
             (None, None) => return Ok(()),
             (Some(value), _) => format!("for {value}"),
@@ -108,7 +108,7 @@ fn is_query(text: &str) -> bool {
 }
 
 /// A text literal.
-pub(super) fn text(value: &ast::Expr) -> Option<String> {
+pub(crate) fn text(value: &ast::Expr) -> Option<String> {
     match value {
         ast::Expr::Value(value) => match &value.value {
             Value::SingleQuotedString(text)
@@ -122,7 +122,7 @@ pub(super) fn text(value: &ast::Expr) -> Option<String> {
 }
 
 /// Names of columns: one, or several in a text with commas, a list or an array.
-pub(super) fn columns(
+pub(crate) fn columns(
     value: &ast::Expr,
     context: &dyn RelationPlannerContext,
 ) -> Result<Vec<String>> {
@@ -148,7 +148,7 @@ fn all_columns(values: &[ast::Expr], context: &dyn RelationPlannerContext) -> Re
 }
 
 /// The name of one column.
-pub(super) fn column(value: &ast::Expr, context: &dyn RelationPlannerContext) -> Result<String> {
+pub(crate) fn column(value: &ast::Expr, context: &dyn RelationPlannerContext) -> Result<String> {
     let mut names = columns(value, context)?;
     match (names.pop(), names.is_empty()) {
         (Some(name), true) => Ok(name),
@@ -157,7 +157,7 @@ pub(super) fn column(value: &ast::Expr, context: &dyn RelationPlannerContext) ->
 }
 
 /// A literal of any type.
-pub(super) fn literal(
+pub(crate) fn literal(
     value: ast::Expr,
     context: &mut dyn RelationPlannerContext,
 ) -> Result<ScalarValue> {
@@ -169,7 +169,7 @@ pub(super) fn literal(
 }
 
 /// `INTERVAL '5 minutes'`, or just the text.
-pub(super) fn interval(
+pub(crate) fn interval(
     value: ast::Expr,
     context: &mut dyn RelationPlannerContext,
 ) -> Result<IntervalMonthDayNano> {

@@ -1,5 +1,5 @@
-//! Functions for time: `time_bucket`, `date_bin`, `first`, `last`; `arg_min`, `arg_max` and `md5`; and the table functions `asof_join`,
-//! `gap_fill` and `latest_on`.
+//! Functions for time: `time_bucket`, `date_bin`, `first`, `last`; `arg_min`, `arg_max` and `md5`; those for JSON; and the table
+//! functions `asof_join`, `gap_fill` and `latest_on`.
 //!
 //! A table function is a node of the logical plan: its inputs are planned and optimised together
 //! with the query around it.
@@ -13,6 +13,7 @@ mod date_trunc;
 mod exact;
 mod first_last;
 mod gap_fill;
+mod json;
 mod latest_on;
 mod markers;
 mod md5;
@@ -25,7 +26,7 @@ mod time_bucket;
 mod timestamp_of;
 mod to_timestamp;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
@@ -33,20 +34,25 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, TimeUni
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::SessionState;
 use datafusion::execution::registry::FunctionRegistry;
-use datafusion::logical_expr::planner::RelationPlanner;
+use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{
     AggregateUDF, ColumnarValue, ReturnFieldArgs, ScalarUDF, ScalarUDFImpl,
 };
 
+pub(crate) use self::arguments::{CallArguments, columns, literal, text};
 pub(crate) use self::as_written::plainly_written;
 pub use self::asof_join::{AsofOptions, Direction, Tolerance};
 pub(crate) use self::asof_join::{AsofTerms, asof_join};
 pub use self::gap_fill::{Fill, GapFillOptions};
 pub(crate) use self::gap_fill::{GapFillTerms, gap_fill};
+pub(crate) use self::json::{
+    Document, JsonFunction, JsonRead, PathStep, ReadValues, json_texts, step_of,
+};
 pub(crate) use self::latest_on::LatestOnTerms;
 pub(crate) use self::markers::Marker;
 pub(crate) use self::node::{FunctionNode, FunctionTerms, find};
 pub(crate) use self::push_filter::push_below_asof_join;
+pub(crate) use self::relation::{CallPlanner, TableFunctions, plan_call};
 pub(crate) use self::step::Step;
 pub(crate) use self::timestamp_of::as_cast;
 use crate::options::SqlOptions;
@@ -77,14 +83,12 @@ pub(crate) fn register(state: &mut SessionState, options: &SqlOptions) -> Result
         state.register_udaf(Arc::new(AggregateUDF::new_from_impl(function)))?;
     }
     state.register_udf(Arc::new(md5::function()))?;
-    Ok(())
+    json::register(state)
 }
 
-/// What plans the functions of `FROM`.
-pub(crate) fn relation_planners() -> &'static [Arc<dyn RelationPlanner>] {
-    static PLANNERS: LazyLock<[Arc<dyn RelationPlanner>; 1]> =
-        LazyLock::new(|| [Arc::new(relation::TableFunctions)]);
-    &*PLANNERS
+/// What plans operators of ours, before DataFusion's do.
+pub(crate) fn expr_planners() -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(json::JsonOperators)]
 }
 
 /// What a function of arrays gives for a column, or for one value that all rows have.

@@ -12,7 +12,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::planner::{
     PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning,
 };
-use sqlparser::ast::{FunctionArg, ObjectName, TableFactor};
+use sqlparser::ast::{FunctionArg, TableFactor};
 
 use super::arguments::{CallArguments, column, columns, interval, literal, text};
 use super::asof_join::{AsofOptions, Tolerance, asof_join};
@@ -21,12 +21,14 @@ use super::latest_on::latest_on;
 use crate::error::refused;
 
 #[derive(Debug)]
-pub(super) struct TableFunctions;
+pub(crate) struct TableFunctions;
 
-type Planner = fn(CallArguments, &mut dyn RelationPlannerContext) -> Result<LogicalPlan>;
+/// Makes a plan of what a function is called with.
+pub(crate) type CallPlanner =
+    fn(CallArguments, &mut dyn RelationPlannerContext) -> Result<LogicalPlan>;
 
-fn planner_of(name: &ObjectName) -> Option<(&'static str, Planner)> {
-    match name.to_string().to_lowercase().as_str() {
+fn planner_of(name: &str) -> Option<(&'static str, CallPlanner)> {
+    match name {
         "asof_join" => Some(("asof_join", plan_asof_join)),
         "gap_fill" => Some(("gap_fill", plan_gap_fill)),
         "latest_on" => Some(("latest_on", plan_latest_on)),
@@ -40,19 +42,28 @@ impl RelationPlanner for TableFunctions {
         relation: TableFactor,
         context: &mut dyn RelationPlannerContext,
     ) -> Result<RelationPlanning> {
-        let (name, given, alias): (_, Vec<FunctionArg>, _) = match &relation {
-            TableFactor::Table { name, args: Some(args), alias, .. } => {
-                (name, args.args.clone(), alias.clone())
-            }
-            TableFactor::Function { name, args, alias, .. } => (name, args.clone(), alias.clone()),
-            _ => return Ok(RelationPlanning::Original(Box::new(relation))),
-        };
-        let Some((name, planner)) = planner_of(name) else {
-            return Ok(RelationPlanning::Original(Box::new(relation)));
-        };
-        let plan = planner(CallArguments::new(name, given)?, context)?;
-        Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
+        plan_call(planner_of, relation, context)
     }
+}
+
+/// Plans a relation, if it is a call of a function that `planner_of` knows by its name in lower case.
+pub(crate) fn plan_call(
+    planner_of: fn(&str) -> Option<(&'static str, CallPlanner)>,
+    relation: TableFactor,
+    context: &mut dyn RelationPlannerContext,
+) -> Result<RelationPlanning> {
+    let (name, given, alias): (_, Vec<FunctionArg>, _) = match &relation {
+        TableFactor::Table { name, args: Some(args), alias, .. } => {
+            (name, args.args.clone(), alias.clone())
+        }
+        TableFactor::Function { name, args, alias, .. } => (name, args.clone(), alias.clone()),
+        _ => return Ok(RelationPlanning::Original(Box::new(relation))),
+    };
+    let Some((name, planner)) = planner_of(&name.to_string().to_lowercase()) else {
+        return Ok(RelationPlanning::Original(Box::new(relation)));
+    };
+    let plan = planner(CallArguments::new(name, given)?, context)?;
+    Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
 }
 
 fn plan_asof_join(

@@ -45,7 +45,7 @@ fn measure_below(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Executi
     replace_scan(
         plan,
         |plan| plan.is::<AggregateExec>() || plan.is::<ProjectionExec>(),
-        |scan| (!scan.is_measured).then(|| scan.measured()),
+        StreamScan::measured,
     )
 }
 

@@ -3,12 +3,15 @@
 
 mod asof_join;
 mod compare;
+mod computed;
 mod conditions;
 mod filter_projections;
 mod filtered_scan;
 mod forget_order;
 mod gap_fill;
 mod latest_on;
+mod log_fields;
+mod made_columns;
 mod measure;
 mod number_ranges;
 mod numbered;
@@ -24,9 +27,12 @@ mod scan;
 mod wrapped_expr;
 
 pub(crate) use self::compare::compare_numbers;
+pub(crate) use self::computed::{Computation, ComputedTable};
 pub(crate) use self::filter_projections::split_filter_projections;
 pub(crate) use self::filtered_scan::filter_scans;
 pub(crate) use self::forget_order::{answer_in_any_order, forget_order};
+pub(crate) use self::log_fields::read_log_fields;
+pub(crate) use self::made_columns::{MadeColumn, Maker, evaluated};
 pub(crate) use self::measure::measure_scans;
 pub(crate) use self::numbered::NumberGroups;
 pub(crate) use self::operator::{Inputs, Operator, OperatorExec};

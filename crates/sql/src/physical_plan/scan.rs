@@ -1,6 +1,7 @@
 //! The scan of one stream: ranges of keys, columns, a limit, forward or in reverse, cut into
 //! partitions that follow each other.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
@@ -22,8 +23,8 @@ use datafusion::physical_plan::{
 };
 use futures::stream::poll_fn;
 use timestrata_engine::{
-    AggregatedBlocks, Aggregates, KeyRange, Merge, Scan, ScanEstimate, ScanFilter, ScanSpec, Share,
-    Snapshot,
+    AggregatedBlocks, Aggregates, KeyRange, Merge, PruneFilter, Scan, ScanEstimate, ScanFilter,
+    ScanSpec, Share, Snapshot,
 };
 
 use super::filtered_scan::ScanCondition;
@@ -48,6 +49,8 @@ pub(crate) struct StreamScan {
     pub(super) limit: Option<usize>,
     /// What rows have to pass to be given.
     condition: Option<Arc<ScanCondition>>,
+    /// What blocks are asked unread: those that can't have it are left out.
+    prune: Option<Arc<PruneFilter>>,
     reverse: bool,
     /// Nobody counts on an order of the rows.
     is_unordered: bool,
@@ -90,6 +93,7 @@ impl StreamScan {
             ranges,
             limit,
             condition: None,
+            prune: None,
             reverse: false,
             is_unordered: false,
             estimate,
@@ -101,9 +105,22 @@ impl StreamScan {
         })
     }
 
-    /// The same scan, with exact figures where metadata has them.
-    pub(super) fn measured(&self) -> Self {
-        Self { is_measured: true, statistics: Arc::default(), ..self.clone() }
+    /// The same scan, with exact figures where metadata has them; `None` where it doesn't give all rows.
+    pub(super) fn measured(&self) -> Option<Self> {
+        let is_measured = !(self.is_measured || self.has_filter() || self.prune.is_some());
+        is_measured.then(|| Self { is_measured, statistics: Arc::default(), ..self.clone() })
+    }
+
+    /// The rows of those blocks only that may have what a filter asks for.
+    pub(crate) fn pruned(self, filter: PruneFilter) -> Self {
+        let prune = (!filter.is_empty()).then(|| Arc::new(filter));
+        Self { prune, ..self }
+    }
+
+    /// Only the rows that pass a predicate over its columns, which doesn't fail on any value.
+    pub(crate) fn searched(self, predicate: Arc<dyn PhysicalExpr>) -> Result<Self> {
+        let condition = ScanCondition::new(&self, predicate)?;
+        Ok(self.filtered(condition))
     }
 
     /// Whether a scan may be made of it that filters: not where somebody counts on how many rows it has, or where a row
@@ -139,7 +156,7 @@ impl StreamScan {
 
     /// Whether it gives only some rows of its table.
     pub(super) fn is_narrow(&self) -> bool {
-        self.has_filter() || self.limit.is_some() || !self.ranges.is_all()
+        self.has_filter() || self.prune.is_some() || self.limit.is_some() || !self.ranges.is_all()
     }
 
     pub(super) fn has_filter(&self) -> bool {
@@ -241,6 +258,9 @@ impl DisplayAs for StreamScan {
         write!(f, ", columns=[{}]", names.join(", "))?;
         if let Some(condition) = &self.condition {
             write!(f, ", filter={}", condition.text())?;
+        }
+        if self.prune.is_some() {
+            f.write_str(", words")?;
         }
         if let Some(limit) = self.limit {
             write!(f, ", limit={limit}")?;
@@ -364,7 +384,8 @@ impl StreamScan {
     /// The columns of the stream that tell its series apart, where what whole blocks of compacted runs come to may take the
     /// place of their rows.
     pub(super) fn series_columns_of_whole_blocks(&self) -> Option<&[usize]> {
-        let is_whole = self.is_unordered && !self.has_filter() && self.limit.is_none();
+        let gives_all = !self.has_filter() && self.prune.is_none() && self.limit.is_none();
+        let is_whole = self.is_unordered && gives_all;
         let series = self.table.stream.series_columns();
         (is_whole && !series.is_empty()).then_some(series)
     }
@@ -401,6 +422,8 @@ impl StreamScan {
             },
             stream: self.table.stream.id(),
             ranges: Vec::new().into_iter(),
+            prune: self.prune.clone(),
+            parts: VecDeque::new(),
             wants: None,
             rows_left: self.limit.unwrap_or(usize::MAX),
             batch_rows: context.session_config().batch_size().max(1),
@@ -468,6 +491,9 @@ struct PartitionRows {
     scan: ScanSpec,
     stream: timestrata_engine::StreamId,
     ranges: std::vec::IntoIter<KeyRange>,
+    prune: Option<Arc<PruneFilter>>,
+    /// What blocks don't leave out of a range, in the order of reading.
+    parts: VecDeque<KeyRange>,
     /// What has to be read of a range.
     wants: Option<Box<Wants>>,
     rows_left: usize,
@@ -478,6 +504,17 @@ struct PartitionRows {
 }
 
 impl PartitionRows {
+    /// The range that is read next.
+    fn next_range(&mut self) -> Result<Option<KeyRange>> {
+        let Some(prune) = &self.prune else { return Ok(self.ranges.next()) };
+        while self.parts.is_empty() {
+            let Some(range) = self.ranges.next() else { return Ok(None) };
+            let parts = self.snapshot.prune(self.stream, &range, prune).map_err(carried)?;
+            self.parts = parts.into();
+        }
+        Ok(if self.scan.reverse { self.parts.pop_back() } else { self.parts.pop_front() })
+    }
+
     /// The same columns, as the table calls them.
     fn named(&self, batch: RecordBatch) -> Result<RecordBatch> {
         if !self.scan.text_dictionaries.is_empty() {
@@ -507,7 +544,7 @@ impl PartitionRows {
                 self.batch = (batch.num_rows() > 0).then_some((batch, 0));
                 continue;
             }
-            let Some(range) = self.ranges.next() else { break };
+            let Some(range) = self.next_range()? else { break };
             let wanted = self.wants.as_ref().map_or(Ok(Wanted::All), |wants| wants(&range))?;
             let filter = match wanted {
                 Wanted::Nothing => continue,

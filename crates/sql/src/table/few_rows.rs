@@ -71,11 +71,12 @@ fn asks_subqueries(plan: &LogicalPlan) -> Result<bool> {
 /// Whether a scan, with a condition over it, gives a few rows.
 fn gives_few_rows(scan: &TableScan, condition: Option<&Expr>) -> Result<bool> {
     let provider = source_as_provider(&scan.source)?;
-    let Some(SnapshotTable { source: table, snapshot }) =
+    let Some(SnapshotTable { source: table, read }) =
         provider.downcast_ref::<SnapshotTable<Arc<SqlTable>>>()
     else {
         return Ok(false);
     };
+    let snapshot = &read.snapshot;
     let ranges = narrow_table(table, &scan.filters).ranges;
     let Some(condition) = condition else { return Ok(false) };
     let stream = table.stream.id();

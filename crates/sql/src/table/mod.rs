@@ -1,10 +1,13 @@
 //! Streams as tables: which filters become ranges, and the scans that read them.
 
+mod derived;
 mod few_rows;
 mod filter;
 mod literal;
-mod logs;
+mod named;
+mod search;
 mod topic;
+mod words;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,27 +18,38 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use timestrata_engine::Snapshot;
+use timestrata_engine::{RunningQuery, Snapshot, Store};
 
 use self::filter::{narrow, narrow_all};
-use self::logs::LogColumns;
 use self::topic::TopicPartitions;
 use crate::physical_plan::StreamScan;
 use crate::ranges::Ranges;
 use crate::schema::SqlTable;
 
+use self::derived::DerivedTable;
 pub(crate) use self::few_rows::reads_few_rows;
 pub(crate) use self::filter::FilterRanges;
+pub(crate) use self::named::{GraphTable, TopicTable, search_table};
+
+/// What the tables of one query are read from.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadFrom {
+    /// The snapshot that the whole query sees.
+    pub(crate) snapshot: Snapshot,
+    /// The store that it is of.
+    pub(crate) store: Store,
+    pub(crate) query: Option<RunningQuery>,
+}
 
 /// A table, as DataFusion reads it at a snapshot.
-pub(crate) fn provider(table: SqlTable, snapshot: &Snapshot) -> Arc<dyn TableProvider> {
-    let snapshot = snapshot.clone();
-    if let Some(source) = TopicPartitions::of(&table.stream, &snapshot) {
-        return Arc::new(SnapshotTable { source, snapshot });
+pub(crate) fn provider(table: SqlTable, read: &ReadFrom) -> Arc<dyn TableProvider> {
+    let read = read.clone();
+    if let Some(source) = TopicPartitions::of(&table.stream, &read.snapshot) {
+        return Arc::new(SnapshotTable { source, read });
     }
-    match LogColumns::of(&table.stream) {
-        Some(source) => Arc::new(SnapshotTable { source, snapshot }),
-        None => Arc::new(SnapshotTable { source: Arc::new(table), snapshot }),
+    match DerivedTable::of(&table.stream) {
+        Some(source) => Arc::new(SnapshotTable { source, read }),
+        None => Arc::new(SnapshotTable { source: Arc::new(table), read }),
     }
 }
 
@@ -71,7 +85,7 @@ impl ScanRequest<'_> {
 #[derive(Debug)]
 struct SnapshotTable<S> {
     source: S,
-    snapshot: Snapshot,
+    read: ReadFrom,
 }
 
 #[async_trait]
@@ -94,7 +108,7 @@ impl<S: TableSource> TableProvider for SnapshotTable<S> {
         let all = || (0..self.source.schema().fields().len()).collect();
         let columns: Vec<usize> = projection.cloned().unwrap_or_else(all);
         let partitions = state.config().target_partitions();
-        let request = ScanRequest { snapshot: &self.snapshot, filters, limit, partitions };
+        let request = ScanRequest { snapshot: &self.read.snapshot, filters, limit, partitions };
         self.source.scan(&columns, &request)
     }
 

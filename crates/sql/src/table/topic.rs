@@ -21,6 +21,7 @@ use crate::schema::{PARTITION, SqlTable, topic_schema};
 /// The partitions of a topic, by their numbers.
 #[derive(Debug)]
 pub(super) struct TopicPartitions {
+    topic: String,
     tables: Vec<Arc<SqlTable>>,
     schema: SchemaRef,
 }
@@ -36,7 +37,12 @@ impl TopicPartitions {
             .map(|stream| Arc::new(SqlTable::whole(stream)))
             .collect();
         let schema = topic_schema(&tables.first()?.schema);
-        Some(Self { tables, schema })
+        Some(Self { topic: stream.name().to_owned(), tables, schema })
+    }
+
+    /// The topic's name.
+    pub(super) fn topic(&self) -> &str {
+        &self.topic
     }
 
     /// One partition's records, with its number where that is asked for.

@@ -40,7 +40,7 @@ fn a_log_is_a_table_of_entries_with_levels_by_name() {
     let levels = "SELECT level, count(*) FROM app GROUP BY level ORDER BY 1";
     assert_eq!(answer(&sql, levels), ["error 300", "info 2700"]);
     let one = "SELECT message, fields FROM app WHERE source_time = '1970-01-01T00:05:00Z'";
-    let expected = r#"GET /300 {"status":500,"agent":"browser 0","odd":true}"#;
+    let expected = r#"GET /300 {"agent":"browser 0","odd":true,"status":500}"#;
     assert_eq!(answer(&sql, one), [expected]);
     assert!(ask(&sql, "INSERT INTO app (message) VALUES ('x')").is_err());
 }

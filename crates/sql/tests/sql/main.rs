@@ -1,14 +1,18 @@
 //! SQL over stores with all that streams can be; one program, so that DataFusion is linked once.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod across;
 mod aggregates;
 mod answers;
 mod behaviour;
 mod ending;
+mod events_of_bluesky;
 mod far_times;
 mod filters;
 mod graphs;
+mod json;
 mod logs;
+mod models;
 mod names;
 mod optimizer;
 mod pages;
@@ -17,7 +21,9 @@ mod pushdown;
 mod runtime_filters;
 mod scripts;
 mod support;
-
 mod topics;
+
+#[path = "../../../engine/tests/engine/golden/files.rs"]
+mod files;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;
