@@ -36,12 +36,14 @@ const JSON: &str = "application/json";
 const CSV: &str = "text/csv";
 const ARROW: &str = "application/vnd.apache.arrow.stream";
 const PROTOBUF: &str = "application/x-protobuf";
+/// Bytes that only the caller understands.
+pub(crate) const OCTETS: &str = "application/octet-stream";
 
 /// The first of the forms in `Accept` that there is; `default` where nothing is asked for.
 ///
 /// # Errors
 /// 406 where none is there; it says which are known.
-fn accepted<T>(
+pub(crate) fn accepted<T>(
     headers: &HeaderMap,
     default: T,
     known: &str,

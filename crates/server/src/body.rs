@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt;
 use timestrata_engine::{Error, ErrorKind};
+use timestrata_ingest::rows::Compression;
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::drain::Announced;
 use crate::error::Failure;
 use crate::fault::Fault;
+use crate::state::AppState;
+use crate::unpack::unpacked;
 
 /// Pieces of a body that wait to be read.
 const PIECES_WAITING: usize = 8;
@@ -50,6 +53,8 @@ impl<S: Send + Sync> FromRequest<S> for Sent {
 struct Arriving {
     pieces: BodyDataStream,
     bytes: u64,
+    /// The setting that bounds them.
+    limit: &'static str,
     bytes_max: u64,
     idle: Duration,
 }
@@ -64,11 +69,7 @@ impl Arriving {
                 if self.bytes <= self.bytes_max {
                     return Some(Ok(piece));
                 }
-                let bytes_max = self.bytes_max;
-                let why = format!(
-                    "the body is longer than {bytes_max} bytes (body_bytes_max); send it in parts, \
-                     or raise the limit"
-                );
+                let why = too_long(self.limit, self.bytes_max);
                 Fault(StatusCode::PAYLOAD_TOO_LARGE, why).io(io::ErrorKind::Other)
             }
             Ok(Some(Err(error))) => {
@@ -119,10 +120,16 @@ enum BodyPieces {
 
 impl BodyReader {
     /// Takes in a body of at most `bytes_max` bytes, as long as something arrives every `idle`.
-    pub(crate) async fn new(sent: Sent, bytes_max: u64, idle: Duration) -> Self {
+    /// `limit` is the setting that says so.
+    pub(crate) async fn new(
+        sent: Sent,
+        limit: &'static str,
+        bytes_max: u64,
+        idle: Duration,
+    ) -> Self {
         let is_short = sent.announced.is_some_and(|Announced(bytes)| bytes <= SHORT_BYTES);
         let pieces = sent.body.into_data_stream();
-        let mut arriving = Arriving { pieces, bytes: 0, bytes_max, idle };
+        let mut arriving = Arriving { pieces, bytes: 0, limit, bytes_max, idle };
         let pieces = match is_short {
             true => {
                 let mut all = Vec::new();
@@ -151,6 +158,63 @@ impl BodyReader {
         };
         Self { pieces, piece: Bytes::new() }
     }
+}
+
+/// A body that is read whole, and so is bounded by what one commit may be.
+pub(crate) struct WholeBody {
+    reader: BodyReader,
+    compression: Compression,
+    bytes_max: u64,
+}
+
+impl WholeBody {
+    /// Takes in a body that may be packed, as its headers say.
+    ///
+    /// # Errors
+    /// `415` for a packing that isn't known.
+    pub(crate) async fn new(
+        state: &AppState,
+        headers: &HeaderMap,
+        sent: Sent,
+    ) -> crate::error::Result<Self> {
+        let encoding = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+        let encoding = encoding.unwrap_or_default();
+        let compression = Compression::of_encoding(encoding).ok_or_else(|| {
+            let why = format!("Content-Encoding: {encoding}: it must be gzip or zstd");
+            Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)
+        })?;
+        let bytes_max = state.config.batch_bytes_max;
+        let idle = state.config.body_idle_max;
+        let reader = BodyReader::new(sent, "batch_bytes_max", bytes_max, idle).await;
+        Ok(Self { reader, compression, bytes_max })
+    }
+
+    /// All of it, unpacked. To be called on a thread that may block.
+    ///
+    /// # Errors
+    /// `413` for more bytes than one commit may have, `400` and `408` for a body that doesn't come whole.
+    pub(crate) fn read(self) -> crate::error::Result<Vec<u8>> {
+        let failed = |cause: io::Error| {
+            unread(Error::new(ErrorKind::Io, "the body could not be read").caused_by(cause))
+        };
+        let bytes_max = self.bytes_max;
+        let mut whole = Vec::new();
+        let unpacked = unpacked(self.reader, self.compression).map_err(failed)?;
+        unpacked.take(bytes_max.saturating_add(1)).read_to_end(&mut whole).map_err(failed)?;
+        if whole.len() as u64 > bytes_max {
+            return Err(Failure::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                too_long("batch_bytes_max", bytes_max),
+            ));
+        }
+        Ok(whole)
+    }
+}
+
+fn too_long(limit: &str, bytes_max: u64) -> String {
+    format!(
+        "the body is longer than {bytes_max} bytes ({limit}); send it in parts, or raise the limit"
+    )
 }
 
 impl Read for BodyReader {

@@ -229,6 +229,7 @@ impl Layers {
             hosts: self.names("server.hosts")?,
             stop_grace: self.duration("server.stop_grace")?,
             body_bytes_max: self.size("limits.body_bytes_max")?,
+            batch_bytes_max: self.size("limits.batch_bytes_max")?,
             body_idle_max: self.duration("limits.body_idle_max")?,
             connections_max: self.number("limits.connections_max")?,
             head_time_max: self.duration("limits.head_time_max")?,
@@ -236,6 +237,9 @@ impl Layers {
             query_time_max: self.duration("limits.query_time_max")?,
             answer_idle_max: self.duration("limits.answer_idle_max")?,
             tails_max: self.number("limits.tails_max")?,
+            wait_max: self.duration("limits.wait_max")?,
+            waits_max: self.number("limits.waits_max")?,
+            key_file: self.path("topics.key_file")?,
             requests_max: self.number("limits.requests_max")?,
             rows_max: self.number("limits.rows_max")?,
             sql_memory_bytes_max: self.size("limits.sql_memory_bytes_max")?,
@@ -278,6 +282,8 @@ pub struct Config {
     pub stop_grace: Duration,
     /// Longest body.
     pub body_bytes_max: u64,
+    /// Longest body that is one commit.
+    pub batch_bytes_max: u64,
     /// Longest wait for the next piece of a body.
     pub body_idle_max: Duration,
     /// Connections at once.
@@ -292,6 +298,12 @@ pub struct Config {
     pub answer_idle_max: Duration,
     /// Logs followed at once.
     pub tails_max: usize,
+    /// Longest time that a request may wait for records.
+    pub wait_max: Duration,
+    /// Requests that wait for records at once.
+    pub waits_max: usize,
+    /// File of the key that signs checkpoints.
+    pub key_file: Option<PathBuf>,
     /// Requests under way at once.
     pub requests_max: usize,
     /// Rows of an answer that is not streamed.

@@ -19,9 +19,11 @@ use crate::state::AppState;
 use crate::write_timeout::{Listener, WriteTimeout};
 
 /// What a connection hears for which there is no place.
-const SENT_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
-    content-length: 111\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
-    {\"success\":false,\"data\":null,\"error\":\"too many connections are open (limits.connections_max); try again later\"}";
+const SENT_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
+    content-length: 258\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
+    {\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,\
+    \"detail\":\"too many connections are open (limits.connections_max); try again later\",\
+    \"success\":false,\"data\":null,\"error\":\"too many connections are open (limits.connections_max); try again later\"}";
 /// How long that may take, and what of its request is read meanwhile: a connection that is closed with
 /// bytes unread is cut.
 const SENT_AWAY_TIME_MAX: Duration = Duration::from_millis(500);

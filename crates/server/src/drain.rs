@@ -1,5 +1,5 @@
-//! Bodies that a refused request came with are read to their end, if that is near: a connection that
-//! is closed with bytes unread is cut, and its client may never see the answer.
+//! Bodies that nobody has read to their end are read on, if that is near: a connection that is closed with bytes
+//! unread is cut, and its client may never see the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ const REST_TIME_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Announced(pub(crate) u64);
 
-/// A middleware: lends the body to whoever answers, and reads what a refusal left of it. Where more
-/// is left the answer says that the connection ends with it.
+/// A middleware: lends the body to whoever answers, and reads what that left of it: a refusal, or who needs no
+/// body. Where more is left the answer says that the connection ends with it.
 pub(crate) async fn drain(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
@@ -40,9 +40,6 @@ pub(crate) async fn drain(request: Request, next: Next) -> Response {
         Some((piece, shared))
     });
     let mut answer = next.run(Request::from_parts(parts, Body::from_stream(lent))).await;
-    if answer.status().is_success() {
-        return answer;
-    }
     let ends =
         async { matches!(tokio::time::timeout(REST_TIME_MAX, ends(&shared)).await, Ok(true)) };
     if waits || !ends.await {

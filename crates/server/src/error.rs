@@ -1,4 +1,5 @@
-//! Errors as answers: a status, and JSON that says what, where and what to do.
+//! Errors as answers: a status, and a problem as RFC 9457 has it, in JSON, that says what, where and what to do. It also
+//! has the members that a success has: `success`, `data` and `error`.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -16,6 +17,8 @@ const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 pub(crate) struct Failure {
     status: StatusCode,
     message: String,
+    /// What the store calls it, if it comes from there.
+    kind: Option<ErrorKind>,
     /// Whether it may be otherwise in a moment.
     is_for_now: bool,
 }
@@ -24,7 +27,7 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), is_for_now: false }
+        Self { status, message: message.into(), kind: None, is_for_now: false }
     }
 
     /// For what is refused because of what else is under way, and may be taken in a moment.
@@ -54,13 +57,48 @@ impl Failure {
     }
 }
 
+/// The type of a problem's body.
+pub(crate) const PROBLEM: &str = "application/problem+json";
+
+impl Failure {
+    /// What the answer says.
+    fn problem(&self) -> serde_json::Value {
+        let kind = self.kind.map_or("about:blank".to_owned(), |kind| {
+            format!("urn:timestrata:error:{}", kebab_case(&format!("{kind:?}")))
+        });
+        json!({
+            "type": kind,
+            "title": self.status.canonical_reason(),
+            "status": self.status.as_u16(),
+            "detail": self.message,
+            "success": false,
+            "data": null,
+            "error": self.message,
+        })
+    }
+}
+
+/// `NotFound` as `not-found`.
+fn kebab_case(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !out.is_empty() {
+            out.push('-');
+        }
+        out.push(letter.to_ascii_lowercase());
+    }
+    out
+}
+
 fn status_of(kind: ErrorKind) -> StatusCode {
     match kind {
         ErrorKind::InvalidArgument | ErrorKind::InvalidData => StatusCode::BAD_REQUEST,
         ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::NotFound | ErrorKind::OutOfRange => StatusCode::NOT_FOUND,
         // Cancelled by another request: who repeats by themselves must not.
-        ErrorKind::AlreadyExists | ErrorKind::Cancelled => StatusCode::CONFLICT,
+        ErrorKind::AlreadyExists | ErrorKind::Conflict | ErrorKind::Cancelled => {
+            StatusCode::CONFLICT
+        }
         ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         ErrorKind::ReadOnly => StatusCode::FORBIDDEN,
         ErrorKind::HistoryLost => StatusCode::GONE,
@@ -82,15 +120,15 @@ impl From<Error> for Failure {
         if status.is_server_error() && !is_ended {
             tracing::error!(%error, "a request failed");
         }
-        let is_for_now = error.kind() == ErrorKind::Busy;
-        Self { is_for_now, ..Self::new(status, format!("{error}; {}", error.hint())) }
+        let (kind, is_for_now) = (Some(error.kind()), error.kind() == ErrorKind::Busy);
+        Self { kind, is_for_now, ..Self::new(status, format!("{error}; {}", error.hint())) }
     }
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let body = json!({ "success": false, "data": null, "error": self.message });
-        let mut response = (self.status, Json(body)).into_response();
+        let body = self.problem().to_string();
+        let mut response = (self.status, [(header::CONTENT_TYPE, PROBLEM)], body).into_response();
         if self.is_for_now {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_SECONDS);
         }

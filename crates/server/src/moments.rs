@@ -1,14 +1,14 @@
 //! `at=MOMENT` behind a path: the store as it was.
 
-use axum::extract::{FromRequestParts, MatchedPath, Query, Request, State};
+use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::http::request::Parts;
-use axum::http::{Method, Uri, uri};
+use axum::http::{Uri, uri};
 use axum::middleware::Next;
 use axum::response::Response;
-use serde::Deserialize;
 use timestrata_engine::Store;
 use timestrata_values::moment_of_text;
 
+use crate::endpoint::expect_known;
 use crate::error::{Failure, Result};
 use crate::state::{AppState, blocking};
 
@@ -29,36 +29,41 @@ impl FromRequestParts<AppState> for Reading {
     }
 }
 
-#[derive(Debug, Deserialize)]
-struct At {
-    at: Option<String>,
-}
+/// What stands behind a path.
+type Given = Vec<(String, String)>;
 
-/// Has a request read the store as it was, if it asks for that.
+/// Refuses a request that says what its endpoint doesn't know, and has it read the store as it was, if it asks
+/// for that.
 pub(crate) async fn read_at(
     State(state): State<AppState>,
     mut request: Request,
     next: Next,
 ) -> Result<Response> {
-    let asked = Query::<At>::try_from_uri(request.uri());
-    let Query(At { at }) = asked.map_err(|error| Failure::bad_request(error.body_text()))?;
-    let Some(at) = at else { return Ok(next.run(request).await) };
-    if !only_reads(&request) {
+    let given = Query::<Given>::try_from_uri(request.uri());
+    let Query(given) = given.map_err(|error| {
+        Failure::bad_request(format!("what stands behind the path: {}", error.body_text()))
+    })?;
+    let endpoint = state.endpoints.of(request.method(), request.extensions()).copied();
+    let (at, others): (Given, Given) = given.into_iter().partition(|(name, _)| name == "at");
+    let known = endpoint.map_or(&[][..], |endpoint| endpoint.parameters);
+    expect_known("parameter", others.iter().map(|(name, _)| name.as_str()), known)?;
+    let at = match at.as_slice() {
+        [] => return Ok(next.run(request).await),
+        [(_, at)] => at,
+        several => {
+            return Err(Failure::bad_request(format!("at is given {} times", several.len())));
+        }
+    };
+    if !endpoint.is_some_and(|endpoint| endpoint.only_reads) {
         return Err(Failure::bad_request(
             "at: what was can be read, and neither changed nor followed: leave it out here",
         ));
     }
-    let moment = moment_of_text(&at)?;
+    let moment = moment_of_text(at)?;
     let then = blocking(move || Ok(state.store.at(&moment)?)).await?;
     request.extensions_mut().insert(Then(then));
     *request.uri_mut() = without_at(request.uri())?;
     Ok(next.run(request).await)
-}
-
-fn only_reads(request: &Request) -> bool {
-    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let asks = request.method() == Method::GET || request.method() == Method::HEAD;
-    route == "/sql" || asks && !route.ends_with("/tail")
 }
 
 /// The rest is for the route, which refuses what it does not know.

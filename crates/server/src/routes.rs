@@ -1,22 +1,25 @@
-//! What is answered, by path.
+//! What is answered, by path: the endpoints of all models, and the router that is made of them.
 
+mod asked;
 mod health;
 mod ingest;
 mod logs;
 mod metrics;
 mod named;
+mod openapi;
 mod parameters;
 mod queries;
 mod query;
 mod sql;
 mod tables;
+mod topics;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{delete, get, post};
 
+use crate::endpoint::{Class, Endpoint};
 use crate::error::Failure;
 use crate::state::AppState;
 use crate::{drain, hosts, layers, moments};
@@ -24,33 +27,49 @@ use crate::{drain, hosts, layers, moments};
 /// Longest body of a request that is read whole: a query's.
 const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
 
+/// An endpoint of this server.
+type Route = Endpoint<AppState>;
+
+/// Everything that there is, model by model.
+static ENDPOINTS: [&[Route]; 8] = [
+    tables::ENDPOINTS,
+    logs::ENDPOINTS,
+    topics::ENDPOINTS,
+    sql::ENDPOINTS,
+    queries::ENDPOINTS,
+    metrics::ENDPOINTS,
+    health::ENDPOINTS,
+    openapi::ENDPOINTS,
+];
+
+/// All endpoints.
+pub(crate) fn all() -> impl Iterator<Item = &'static Route> {
+    ENDPOINTS.iter().copied().flatten()
+}
+
+fn of_class(class: Class) -> Router<AppState> {
+    let such = all().filter(|route| route.description.class == class);
+    such.fold(Router::new(), |router, route| {
+        router.route(route.description.path, (route.handler)())
+    })
+}
+
 /// All routes.
 pub(crate) fn router(state: &AppState) -> Router {
-    // Bodies of ingests have their own bound, and take the time that they take.
-    let ingest =
-        Router::new().route("/tables/{table}/ingest", post(ingest::ingest)).merge(logs::ingest());
-    let ingest = ingest.route_layer(from_fn_with_state(state.clone(), moments::read_at));
-    let timed = Router::new()
-        .route("/tables", get(tables::list))
-        .route("/tables/{table}", delete(tables::drop))
-        .route("/tables/{table}/query", get(query::query))
-        .route("/tables/{table}/count", get(tables::count))
-        .route("/tables/{table}/rows/{id}", get(tables::row))
-        .route("/tables/{table}/schema", get(tables::schema))
-        .route("/sql", post(sql::sql))
-        .merge(logs::timed())
-        .route_layer(from_fn_with_state(state.clone(), moments::read_at))
-        .layer(DefaultBodyLimit::max(SMALL_BODY_BYTES_MAX))
+    let moment = || from_fn_with_state(state.clone(), moments::read_at);
+    let small = DefaultBodyLimit::max(SMALL_BODY_BYTES_MAX);
+    let body = of_class(Class::Body).route_layer(moment());
+    let waiting = of_class(Class::Waiting).route_layer(moment()).layer(small);
+    let timed = of_class(Class::Timed)
+        .route_layer(moment())
+        .layer(small)
         .layer(from_fn_with_state(state.clone(), layers::in_time));
-    // Who looks after the server must be heard when it is busy.
-    let watching = queries::queries().route("/metrics", get(metrics::metrics));
-    ingest
+    body.merge(waiting)
         .merge(timed)
         .layer(from_fn_with_state(state.clone(), layers::bounded))
-        .merge(watching)
+        .merge(of_class(Class::Watching))
         .route_layer(from_fn_with_state(state.clone(), layers::authorize))
-        // Whoever watches over processes has no token.
-        .route("/health", get(health::health))
+        .merge(of_class(Class::Open))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is nothing at this path"))
         .method_not_allowed_fallback(async || {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods")

@@ -8,6 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use timestrata_engine::{Error, ErrorKind, Io, Result, Store};
 use timestrata_sql::{Sql, SqlOptions};
+use timestrata_topic::{KeyFile, Topic};
 use tokio::sync::{Semaphore, watch};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt;
@@ -16,10 +17,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::auth::Tokens;
 use crate::config::Config;
 use crate::connections;
+use crate::endpoint::Endpoints;
 use crate::log_tcp::LogTcp;
+use crate::members::Members;
 use crate::metrics::Metrics;
-use crate::routes::router;
+use crate::routes;
 use crate::state::{AppState, ServerState};
+use crate::topic_handles::TopicHandles;
 use crate::write_timeout::Listener;
 
 /// A server that listens, and answers once it runs.
@@ -38,7 +42,8 @@ impl Server {
     ///
     /// # Errors
     /// `InvalidArgument` for an address that other machines reach, without tokens, and for a log of
-    /// the line protocol that can't be; `Io` for an address that can't be listened on.
+    /// the line protocol that can't be; `Io` for an address that can't be listened on; what reading the key that signs
+    /// checkpoints may fail with.
     pub async fn bind(store: Store, config: Config, tokens: Option<&str>) -> Result<Self> {
         let tokens = match tokens {
             Some(text) => Tokens::parse(text, "the token file")?,
@@ -62,9 +67,19 @@ impl Server {
         };
         let sql = Sql::open(&store, options)?;
         let (stop, stopping) = watch::channel(false);
+        let (told, appended) = watch::channel(0_u64);
+        Topic::listen(&store, move || told.send_modify(|count| *count = count.wrapping_add(1)));
+        let key =
+            config.key_file.as_deref().map(|path| KeyFile::open(&Io::os(), path)).transpose()?;
         let shared = ServerState {
             requests: Arc::new(Semaphore::new(config.requests_max)),
             tails: Arc::new(Semaphore::new(config.tails_max)),
+            waits: Arc::new(Semaphore::new(config.waits_max)),
+            endpoints: Endpoints::new(routes::all().map(|route| route.description)),
+            topics: TopicHandles::default(),
+            members: Members::new(&store),
+            appended,
+            key,
             metrics: Metrics::new(),
             clock: Io::os().clock,
             store,
@@ -119,7 +134,7 @@ impl Server {
             let _ = told.send(true);
         };
         tokio::spawn(stopping);
-        let http = connections::serve(listener, router(&state), &state);
+        let http = connections::serve(listener, routes::router(&state), &state);
         let lines = async {
             if let Some(log_tcp) = log_tcp {
                 log_tcp.serve().await;

@@ -7,13 +7,17 @@ use timestrata_engine::{Clock, ErrorKind, RunningQuery, Store, duration_of_text}
 use timestrata_logs::{Logs, LogsOptions};
 use timestrata_sql::Sql;
 use timestrata_table::Table;
+use timestrata_topic::{KeyFile, Topic};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 
 use crate::auth::Tokens;
 use crate::config::Config;
+use crate::endpoint::Endpoints;
 use crate::error::{Failure, Result};
+use crate::members::Members;
 use crate::metrics::Metrics;
+use crate::topic_handles::TopicHandles;
 
 /// Cheap to clone: one for all.
 #[derive(Debug, Clone)]
@@ -36,6 +40,18 @@ pub(crate) struct ServerState {
     pub(crate) requests: Arc<Semaphore>,
     /// One permit a log that is followed.
     pub(crate) tails: Arc<Semaphore>,
+    /// One permit a request that waits for records.
+    pub(crate) waits: Arc<Semaphore>,
+    /// What there is at which path.
+    pub(crate) endpoints: Endpoints,
+    /// Topics that were used lately.
+    pub(crate) topics: TopicHandles,
+    /// Members of groups that are clients of this server.
+    pub(crate) members: Members,
+    /// How often something was appended to a topic.
+    pub(crate) appended: watch::Receiver<u64>,
+    /// What signs checkpoints.
+    pub(crate) key: Option<KeyFile>,
     /// Whether the server was told to stop: what has no end of its own ends then.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -70,6 +86,14 @@ impl AppState {
     /// A log that exists.
     pub(crate) fn logs(&self, name: &str) -> Result<Logs> {
         Ok(Logs::open(self.read(), name)?)
+    }
+
+    /// A topic that exists.
+    pub(crate) fn topic(&self, name: &str) -> Result<Topic> {
+        match &self.then {
+            None => Ok(self.topics.open(&self.store, name)?),
+            Some(then) => Ok(Topic::open(then, name)?),
+        }
     }
 
     /// A log, which is made if it isn't there. One that is there may have been made with any options.

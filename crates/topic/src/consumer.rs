@@ -527,10 +527,21 @@ impl Consumer {
     /// # Errors
     /// As [`Consumer::commit`].
     pub fn close(mut self) -> Result<()> {
-        match self.options.auto_commit.is_some() {
+        self.leave_group()
+    }
+
+    /// The same of a consumer that others have a part in; its next poll would join again.
+    ///
+    /// # Errors
+    /// As [`Consumer::commit`].
+    pub fn leave_group(&mut self) -> Result<()> {
+        let committed = match self.options.auto_commit.is_some() {
             true => self.commit(),
             false => Ok(()),
-        }
+        };
+        self.leave();
+        self.positions.clear();
+        committed
     }
 }
 

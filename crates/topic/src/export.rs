@@ -62,11 +62,7 @@ impl Topic {
                 done.tiles += 1;
                 continue;
             }
-            let bytes = match tile.kind {
-                TileKind::Hashes(level) => Some(hashes(&tree, level, &tile)?),
-                TileKind::Entries => entries(&part, &snapshot, &tile)?,
-            };
-            match bytes {
+            match bytes_of(&part, &tree, &snapshot, &tile)? {
                 Some(bytes) => {
                     files::place(&*io.disk, &path, &bytes)?;
                     done.tiles += 1;
@@ -76,6 +72,58 @@ impl Topic {
         }
         files::replace(&*io.disk, &out.join("checkpoint"), &note)?;
         Ok(done)
+    }
+
+    /// One of the files that [`export_tiles`](Self::export_tiles) writes, as bytes, which never change; `None` for one
+    /// that the last checkpoint doesn't cover, and for entries that are not all kept.
+    ///
+    /// ```
+    /// use timestrata_engine::{Settings, Store};
+    /// use timestrata_merkle::{Hash, KeyName, Signer};
+    /// # use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let events = Topic::create(&store, "events", &TopicOptions::default())?;
+    /// # let opened = Record { key: Some(b"door"), value: Some(b"opened"), ..Record::default() };
+    /// # events.send(&opened, &SendOptions::default())?;
+    /// let tile = "tile/0/000.p/1".parse()?;
+    /// assert!(events.tile(0, &tile)?.is_none()); // nothing is signed yet
+    /// let signer = Signer::from_seed(KeyName::new("example.org/log")?, [7; 32]);
+    /// events.checkpoint(0, &signer, None)?;
+    /// let leaf = Hash::of_leaf(&events.entry(0, 0)?);
+    /// assert_eq!(events.tile(0, &tile)?.as_deref(), Some(&leaf.as_bytes()[..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is no such partition; what reading may fail with.
+    pub fn tile(&self, partition: u32, tile: &Tile) -> Result<Option<Vec<u8>>> {
+        let part = self.partition(partition)?;
+        if self.last_checkpoint(partition)?.is_none() {
+            return Ok(None);
+        }
+        // What is behind it may not be synced yet, and so may be otherwise after a crash.
+        let (_, checkpoint) = self.stored_checkpoint(partition, "")?;
+        if tile.leaves().end > checkpoint.size {
+            return Ok(None);
+        }
+        let tree = PartitionTree::copy(&part, &self.store)?;
+        bytes_of(&part, &tree, &self.store.snapshot_of(part.records)?, tile)
+    }
+}
+
+/// What a tile is as a file; `None` for entries that are not all kept.
+fn bytes_of(
+    partition: &Partition,
+    tree: &PartitionTree<'_>,
+    snapshot: &Snapshot,
+    tile: &Tile,
+) -> Result<Option<Vec<u8>>> {
+    match tile.kind {
+        TileKind::Hashes(level) => hashes(tree, level, tile).map(Some),
+        TileKind::Entries => entries(partition, snapshot, tile),
     }
 }
 

@@ -295,6 +295,32 @@ impl Topic {
         remove(&self.store, &hub, &stream)
     }
 
+    /// Has `tell` called whenever records were appended to a topic of a store, or a topic or a member of a group came or
+    /// went, for as long as the store is open: for who can't wait as [`Consumer::poll`](super::Consumer::poll) does. It
+    /// is called by whoever brought that about, and must be done at once. Where the store is only read, nobody calls it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// use timestrata_engine::{Settings, Store};
+    /// use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+    ///
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let events = Topic::create(&store, "events", &TopicOptions::default())?;
+    /// let told = Arc::new(AtomicUsize::new(0));
+    /// let count = Arc::clone(&told);
+    /// Topic::listen(&store, move || drop(count.fetch_add(1, Ordering::SeqCst)));
+    /// events.send(&Record { value: Some(b"opened"), ..Record::default() }, &SendOptions::default())?;
+    /// assert_eq!(told.load(Ordering::SeqCst), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn listen(store: &Store, tell: impl Fn() + Send + Sync + 'static) {
+        store.model_state::<Hub>().listen(Box::new(tell));
+    }
+
     /// Names of all topics of a store, in order.
     #[must_use]
     pub fn names(store: &Store) -> Vec<String> {

@@ -2,12 +2,13 @@
 //! waits for records.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Store, StreamId};
-use timestrata_io::sync::{Condvar, Mutex};
+use timestrata_io::sync::{Condvar, Mutex, RwLock};
 
 use super::group::{Groups, TopicPartition};
 use super::handle::{SharedTopic, Topic};
@@ -28,6 +29,20 @@ pub(super) struct Hub {
     /// How often something was appended, or changed hands, and who waits for that.
     appends: Mutex<u64>,
     appended: Condvar,
+    listeners: Listeners,
+}
+
+/// What a program has called when something was appended.
+type Listener = Box<dyn Fn() + Send + Sync>;
+
+/// Those of all who listen.
+#[derive(Default)]
+struct Listeners(RwLock<Vec<Listener>>);
+
+impl fmt::Debug for Listeners {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Listeners({})", self.0.read().len())
+    }
 }
 
 impl Hub {
@@ -45,6 +60,12 @@ impl Hub {
     pub(super) fn announce(&self) {
         *self.appends.lock() += 1;
         self.appended.notify_all();
+        self.listeners.0.read().iter().for_each(|tell| tell());
+    }
+
+    /// Has `tell` called whenever somebody who waits is woken, for as long as the store is open.
+    pub(super) fn listen(&self, tell: Listener) {
+        self.listeners.0.write().push(tell);
     }
 
     /// Waits until something was appended since `seen`, `most` at most.

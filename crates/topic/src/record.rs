@@ -323,6 +323,13 @@ impl Records {
         self
     }
 
+    /// The first so many of them.
+    #[must_use]
+    pub fn first(mut self, records: usize) -> Self {
+        self.rows.end = self.rows.end.min(self.rows.start.saturating_add(records));
+        self
+    }
+
     /// Offset and record of a row; `None` behind the last.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<(u64, Record<'_>)> {

@@ -34,13 +34,17 @@ pub(crate) struct ServeArgs {
 }
 
 pub(crate) fn run(arguments: &ServeArgs) -> Result<()> {
-    let config = arguments.config.layers()?.config()?;
+    let mut config = arguments.config.layers()?.config()?;
     init_logs(&config);
     let tokens = config
         .token_file
         .as_deref()
         .map(|path| secret::read(&led_home(path), "the token file"))
         .transpose()?;
+    if let Some(key) = &mut config.key_file {
+        *key = led_home(key);
+        secret::check(key, "the signing key")?;
+    }
     let settings = config.settings.clone();
     let store = Store::open_with(Io::os(), &arguments.dir, Access::Write, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

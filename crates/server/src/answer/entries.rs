@@ -42,7 +42,7 @@ impl EntriesForm {
         })
     }
 
-    fn content_type(self) -> &'static str {
+    pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Json => JSON,
             Self::Lines => LINES,

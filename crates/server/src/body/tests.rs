@@ -4,7 +4,7 @@ async fn reader(length: usize, announced: Option<u64>) -> BodyReader {
     let pieces = vec![b'x'; length].chunks(1 << 16).map(Bytes::copy_from_slice).collect::<Vec<_>>();
     let body = Body::from_stream(futures::stream::iter(pieces.into_iter().map(io::Result::Ok)));
     let sent = Sent { body, announced: announced.map(Announced) };
-    BodyReader::new(sent, 1 << 30, Duration::from_secs(5)).await
+    BodyReader::new(sent, "body_bytes_max", 1 << 30, Duration::from_secs(5)).await
 }
 
 #[tokio::test]

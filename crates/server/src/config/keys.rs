@@ -43,7 +43,7 @@ const fn key(name: &'static str, default: &'static str, about: &'static str) -> 
     (name, default, about)
 }
 
-const OWN: [Own; 24] = [
+const OWN: [Own; 28] = [
     key("server.listen", "127.0.0.1:8080", "Address and port; other machines need a token file"),
     key("server.token_file", "", "File of tokens, one a line; clients send one as a bearer token"),
     key("server.open_to_all", "false", "Answer other machines without a token"),
@@ -55,6 +55,11 @@ const OWN: [Own; 24] = [
     ),
     key("server.stop_grace", "10s", "Time for requests under way when told to stop"),
     key("limits.body_bytes_max", "16GiB", "Longest body; it is streamed, not held"),
+    key(
+        "limits.batch_bytes_max",
+        "64MiB",
+        "Longest body that is one commit: records of a topic, changes of a graph, entries of a time log",
+    ),
     key("limits.body_idle_max", "30s", "Longest wait for the next piece of a body"),
     key("limits.connections_max", "512", "Connections at once; others get 503 and are closed"),
     key("limits.head_time_max", "30s", "Longest wait for a whole head, also for the next one"),
@@ -73,6 +78,8 @@ const OWN: [Own; 24] = [
     ),
     key("limits.sql_memory_bytes_max", "1GiB", "Memory of all queries together; more is spilled"),
     key("limits.tails_max", "64", "Logs followed at once; others get 503"),
+    key("limits.wait_max", "60s", "Longest time that a request may wait for records (wait=)"),
+    key("limits.waits_max", "128", "Requests that wait for records at once; others get 503"),
     key(
         "logs.tcp_listen",
         "",
@@ -85,6 +92,11 @@ const OWN: [Own; 24] = [
         "logs.tcp_idle_grace",
         "10s",
         "Where all places are taken, a client that is silent for so long loses its own to a new one",
+    ),
+    key(
+        "topics.key_file",
+        "",
+        "File of the private key that signs checkpoints of topics; empty: none are signed",
     ),
     key("sql.may_write", "true", "Whether SQL may insert, delete, create and drop"),
     key(

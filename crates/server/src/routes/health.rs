@@ -4,12 +4,20 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use serde_json::json;
 
+use crate::endpoint::Class;
+use crate::routes::Route;
 use crate::state::AppState;
 
+/// Whoever watches over processes has no token.
+pub(super) const ENDPOINTS: &[Route] =
+    &[Route::get("/health", "Whether requests are answered and writes taken", || get(health))
+        .class(Class::Open)];
+
 /// Whether requests are answered and writes taken.
-pub(super) async fn health(State(state): State<AppState>) -> Response {
+async fn health(State(state): State<AppState>) -> Response {
     let failure = state.store.failure();
     let (status, word) = match &failure {
         None => (StatusCode::OK, "healthy"),

@@ -5,7 +5,6 @@ use std::io::Read;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::json;
 use timestrata_engine::Durability;
 use timestrata_ingest::rows::{Compression, Format, OnError, ReadOptions, open_reader};
@@ -15,43 +14,75 @@ use timestrata_table::{
 
 use crate::body::{BodyReader, Sent, unread};
 use crate::content_type;
+use crate::endpoint::{Form, Parameter, parameter};
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
+use crate::routes::asked::{Asked, refuse};
 use crate::routes::named::Named;
-use crate::routes::parameters::Parameters;
 use crate::state::{AppState, blocking};
 
 /// How curl sends a table, lines and all.
 const BY_CURL: &str = "curl -H 'Content-Type: text/csv' --data-binary @FILE sends CSV";
 
 /// What may stand behind the path.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct IngestParameters {
-    /// The time column.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    parameter("time", Form::Text, "The time column"),
+    parameter("key", Form::Names, "Columns of the upsert key, with commas between"),
+    parameter("tags", Form::Names, "Columns that are tags, with commas between"),
+    parameter("delimiter", Form::Text, "What separates the fields of CSV"),
+    parameter("header", Form::Truth, "false: CSV without a line of names"),
+    parameter("on_error", Form::OneOf(&["fail", "skip"]), "What to do with a bad row"),
+    parameter(
+        "on_mismatch",
+        Form::OneOf(&["error", "widen"]),
+        "What to do with values of another type than their column's",
+    ),
+    parameter(
+        "batch_rows",
+        Form::Number(u64::MAX),
+        "Rows of one commit; without it the body is one",
+    ),
+];
+
+#[derive(Debug)]
+struct IngestParameters {
     time: Option<String>,
-    /// Columns of the upsert key, with commas between.
-    key: Option<String>,
-    /// Columns that are tags, with commas between.
-    tags: Option<String>,
-    /// What separates the fields of CSV.
-    delimiter: Option<char>,
-    /// `false`: CSV without a line of names.
-    header: Option<bool>,
-    /// `fail` or `skip`.
-    on_error: Option<String>,
-    /// `error` or `widen`.
-    on_mismatch: Option<String>,
-    /// Rows of one commit; without it the body is one.
+    key: Vec<String>,
+    tags: Vec<String>,
+    delimiter: Option<u8>,
+    has_header: bool,
+    on_error: OnError,
+    on_mismatch: OnMismatch,
     batch_rows: Option<usize>,
 }
 
-fn names(list: Option<&str>) -> Vec<String> {
-    let names = list.unwrap_or_default().split(',').map(str::trim);
-    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
-}
-
 impl IngestParameters {
+    fn of(mut asked: Asked) -> Result<Self> {
+        let delimiter = match asked.take("delimiter")? {
+            None => None,
+            Some(text) => match text.as_bytes() {
+                [byte] if byte.is_ascii() => Some(*byte),
+                _ => return Err(refuse("delimiter", &text, "it must be one ASCII character")),
+            },
+        };
+        let of = Self {
+            time: asked.take("time")?,
+            key: asked.names("key")?,
+            tags: asked.names("tags")?,
+            delimiter,
+            has_header: asked.truth("header")?.unwrap_or(true),
+            on_error: asked
+                .word("on_error", &[("fail", OnError::Fail), ("skip", OnError::Skip)])?,
+            on_mismatch: asked.word(
+                "on_mismatch",
+                &[("error", OnMismatch::Error), ("widen", OnMismatch::Widen)],
+            )?,
+            batch_rows: asked.maybe_number("batch_rows", usize::MAX)?,
+        };
+        asked.finish()?;
+        Ok(of)
+    }
+
     fn read_options(&self, headers: &HeaderMap) -> Result<ReadOptions> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
@@ -74,70 +105,47 @@ impl IngestParameters {
                 unsupported(format!("Content-Encoding: {encoding}: it must be gzip or zstd"))
             })?),
         };
-        let delimiter = match self.delimiter {
-            None => None,
-            Some(delimiter) => Some(u8::try_from(delimiter).map_err(|_| {
-                Failure::bad_request(format!("delimiter={delimiter}: it must be ASCII"))
-            })?),
-        };
         Ok(ReadOptions {
             format: Some(format),
             compression,
-            delimiter,
-            has_header: self.header.unwrap_or(true),
+            delimiter: self.delimiter,
+            has_header: self.has_header,
             time: self.time.clone(),
-            on_error: word(
-                "on_error",
-                self.on_error.as_deref(),
-                [("fail", OnError::Fail), ("skip", OnError::Skip)],
-            )?,
+            on_error: self.on_error,
             ..ReadOptions::default()
         })
     }
 
-    fn ingest_options(&self) -> Result<IngestOptions> {
-        let key = names(self.key.as_deref());
-        let on_mismatch = word(
-            "on_mismatch",
-            self.on_mismatch.as_deref(),
-            [("error", OnMismatch::Error), ("widen", OnMismatch::Widen)],
-        )?;
-        Ok(IngestOptions {
-            write: WriteOptions { durability: Durability::Synced, on_mismatch },
+    fn ingest_options(&self) -> IngestOptions {
+        IngestOptions {
+            write: WriteOptions { durability: Durability::Synced, on_mismatch: self.on_mismatch },
             commits: self.batch_rows.map_or(Commits::One, Commits::Every),
             table: TableOptions {
                 time: self.time.clone(),
-                hand_out_ids: key.is_empty(),
-                key,
-                tags: names(self.tags.as_deref()),
+                hand_out_ids: self.key.is_empty(),
+                key: self.key.clone(),
+                tags: self.tags.clone(),
                 ..TableOptions::default()
             },
             ..IngestOptions::default()
-        })
+        }
     }
-}
-
-/// One of two words; the first where none is given.
-fn word<T: Copy>(name: &str, given: Option<&str>, words: [(&str, T); 2]) -> Result<T> {
-    let [(first, _), (second, _)] = words;
-    let given = given.unwrap_or(first);
-    words.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
-        Failure::bad_request(format!("{name}={given}: it must be {first} or {second}"))
-    })
 }
 
 pub(super) async fn ingest(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    Parameters(asked): Parameters<IngestParameters>,
+    asked: Asked,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response> {
     let begun_ns = state.clock.monotonic_ns();
+    let asked = IngestParameters::of(asked)?;
     let mut read = asked.read_options(&headers)?;
-    let mut options = asked.ingest_options()?;
+    let mut options = asked.ingest_options();
     let config = &state.config;
-    let reader = BodyReader::new(sent, config.body_bytes_max, config.body_idle_max).await;
+    let (bytes_max, idle) = (config.body_bytes_max, config.body_idle_max);
+    let reader = BodyReader::new(sent, "body_bytes_max", bytes_max, idle).await;
     let is_unsaid = content_type::is_web_form(&content_type::kind(&headers));
     let metrics = state.clone();
     let (rows, skipped) = blocking(move || {

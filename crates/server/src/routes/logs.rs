@@ -6,35 +6,100 @@ mod parameters;
 mod search;
 mod tail;
 
-use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use serde_json::json;
 use timestrata_logs::Logs;
 
+use crate::endpoint::{Class, Form, Parameter, Takes, parameter};
 use crate::error::{Result, success};
 use crate::moments::Reading;
+use crate::routes::Route;
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
-/// Those whose bodies have their own bound, and take the time that they take.
-pub(super) fn ingest() -> Router<AppState> {
-    Router::new().route("/logs/{name}", post(ingest::ingest))
-}
+const FILTER: Parameter = parameter("filter", Form::Text, "A filter; without one all entries");
+const FROM: Parameter = parameter("from", Form::Time, "The first time of the range");
+const TO: Parameter = parameter("to", Form::Time, "The first time behind the range");
+const BY: Parameter = parameter(
+    "by",
+    Form::OneOf(&["timestamp", "source_time"]),
+    "The clock: when entries arrived, or when their sender says that they were made",
+);
+const TIMEOUT: Parameter =
+    parameter("timeout", Form::Duration, "The longest time that it may be worked on");
+const ENTRIES: &[&str] = &["application/json", "application/x-ndjson"];
 
-/// Those that answer in their time.
-pub(super) fn timed() -> Router<AppState> {
-    Router::new()
-        .route("/logs", get(list))
-        .route("/logs/{name}", delete(drop))
-        .route("/logs/{name}/search", get(search::search))
-        .route("/logs/{name}/context", get(search::context))
-        .route("/logs/{name}/count", get(figures::count))
-        .route("/logs/{name}/histogram", get(figures::histogram))
-        .route("/logs/{name}/facets", get(figures::facets))
-        .route("/logs/{name}/tail", get(tail::tail))
-}
+pub(super) const ENDPOINTS: &[Route] = &[
+    Route::get("/logs", "The names of the logs", || get(list)),
+    Route::post("/logs/{name}", "Takes in a body of lines; makes the log if it is missing", || {
+        post(ingest::ingest)
+    })
+    .class(Class::Body)
+    .asks(&[
+        parameter("format", Form::Text, "How lines are written, unless the first ones tell"),
+        parameter("label", Form::Many, "KEY:VALUE, of all entries"),
+    ])
+    .takes(Takes::Kinds(&["application/x-ndjson", "application/json", "text/plain"])),
+    Route::delete("/logs/{name}", "Removes the log and its entries, durably", || delete(drop)),
+    Route::get("/logs/{name}/search", "Entries, with the position to go on from", || {
+        get(search::search)
+    })
+    .asks(&[
+        FILTER,
+        BY,
+        FROM,
+        TO,
+        parameter("order", Form::OneOf(&["asc", "desc"]), "desc begins with the newest"),
+        parameter("limit", Form::Limit, "How many entries at most"),
+        parameter("after", Form::Text, "A position of an answer, to go on behind it"),
+        TIMEOUT,
+    ])
+    .gives(ENTRIES),
+    Route::get("/logs/{name}/context", "An entry with those around it", || get(search::context))
+        .asks(&[
+            parameter("timestamp", Form::Time, "Which entry, by when it arrived"),
+            parameter("before", Form::Number(1_000), "How many before it"),
+            parameter("after", Form::Number(1_000), "How many behind it"),
+            TIMEOUT,
+        ])
+        .gives(ENTRIES),
+    Route::get("/logs/{name}/count", "How many entries a filter finds", || get(figures::count))
+        .asks(&[FILTER, BY, FROM, TO, TIMEOUT]),
+    Route::get("/logs/{name}/histogram", "How many there are in each stretch of time", || {
+        get(figures::histogram)
+    })
+    .asks(&[
+        FILTER,
+        BY,
+        FROM,
+        TO,
+        parameter("step", Form::Duration, "The length of a stretch"),
+        TIMEOUT,
+    ]),
+    Route::get("/logs/{name}/facets", "The most frequent values of fields", || {
+        get(figures::facets)
+    })
+    .asks(&[
+        FILTER,
+        BY,
+        FROM,
+        TO,
+        parameter("fields", Form::Names, "Names, with commas between"),
+        parameter("values", Form::Number(10_000), "How many values of each"),
+        TIMEOUT,
+    ]),
+    Route::get("/logs/{name}/tail", "Entries as they arrive, as server-sent events", || {
+        get(tail::tail)
+    })
+    .only_reads(false)
+    .asks(&[
+        FILTER,
+        parameter("after", Form::Time, "The timestamp of the last entry that was seen"),
+    ])
+    .gives(&["text/event-stream"]),
+];
 
 /// `GET /logs`.
 async fn list(Reading(state): Reading) -> Response {

@@ -1,6 +1,5 @@
 //! `GET /queries` and `DELETE /queries/{id}`: what is worked on, and its end by name.
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -9,13 +8,19 @@ use serde_json::{Value, json};
 use timestrata_engine::QueryInfo;
 use timestrata_table::time_text;
 
+use crate::endpoint::Class;
 use crate::error::{Failure, Result, success};
+use crate::routes::Route;
 use crate::routes::named::Named;
 use crate::state::AppState;
 
-pub(super) fn queries() -> Router<AppState> {
-    Router::new().route("/queries", get(list)).route("/queries/{id}", delete(cancel))
-}
+pub(super) const ENDPOINTS: &[Route] = &[
+    Route::get("/queries", "What is worked on", || get(list)).class(Class::Watching),
+    Route::delete("/queries/{id}", "Ends that query; whoever asked for it gets 409", || {
+        delete(cancel)
+    })
+    .class(Class::Watching),
+];
 
 async fn list(State(state): State<AppState>) -> Response {
     success(state.store.queries().iter().map(shown).collect())

@@ -2,18 +2,18 @@
 
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use serde::Deserialize;
 use timestrata_engine::{KeyRange, LeadKey, RunningQuery};
 use timestrata_sql::Selection;
 use timestrata_table::{TableScan, TableView, parse_time, without_first};
 use tokio::runtime::Handle;
 
 use crate::answer::{self, AnswerForm, AnswerRows};
+use crate::endpoint::{Form, Parameter, parameter};
 use crate::error::{Failure, Result};
 use crate::moments::Reading;
 use crate::query_task::run_query;
+use crate::routes::asked::Asked;
 use crate::routes::named::Named;
-use crate::routes::parameters::Parameters;
 use crate::state::AppState;
 
 /// Rows of an answer where nobody says how many.
@@ -22,28 +22,50 @@ const ROWS_DEFAULT: usize = 1000;
 const ROWS_AT_ONCE: usize = 1000;
 
 /// What may stand behind the path.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct QueryParameters {
+pub(super) const PARAMETERS: &[Parameter] = &[
+    parameter("from", Form::Time, "The first time of the range"),
+    parameter("to", Form::Time, "The first time behind the range"),
+    parameter("start", Form::Time, "Another name of `from`"),
+    parameter("end", Form::Time, "Another name of `to`"),
+    parameter("end_inclusive", Form::Truth, "true: rows at the end are in the range"),
+    parameter("limit", Form::Limit, "How many rows at most; none: all, as CSV or Arrow"),
+    parameter("offset", Form::Number(u64::MAX), "How many rows to leave out first"),
+    parameter("columns", Form::Names, "Names, with commas between"),
+    parameter("where", Form::Text, "A condition in SQL"),
+    parameter("order", Form::Text, "asc, desc, or expressions as they stand behind ORDER BY"),
+    parameter("timeout", Form::Duration, "The longest time that it may be worked on"),
+];
+
+#[derive(Debug)]
+struct QueryParameters {
     start: Option<String>,
     end: Option<String>,
-    #[serde(default)]
     end_inclusive: bool,
-    /// A number of rows, or `none` in streamed forms.
     limit: Option<String>,
-    #[serde(default)]
     offset: usize,
-    /// Names, with commas between.
     columns: Option<String>,
-    /// A condition in SQL.
-    r#where: Option<String>,
-    /// `asc`, `desc`, or expressions as behind `ORDER BY`.
+    condition: Option<String>,
     order: Option<String>,
-    /// How long it may be worked on, where that is less than the server gives.
     timeout: Option<String>,
 }
 
 impl QueryParameters {
+    fn of(mut asked: Asked) -> Result<Self> {
+        let of = Self {
+            start: asked.take_either("from", "start")?,
+            end: asked.take_either("to", "end")?,
+            end_inclusive: asked.truth("end_inclusive")?.unwrap_or(false),
+            limit: asked.take("limit")?,
+            offset: asked.number("offset", 0, usize::MAX)?,
+            columns: asked.take("columns")?,
+            condition: asked.take("where")?,
+            order: asked.take("order")?,
+            timeout: asked.take("timeout")?,
+        };
+        asked.finish()?;
+        Ok(of)
+    }
+
     fn limit(&self, form: AnswerForm, rows_max: usize) -> Result<Option<usize>> {
         match self.limit.as_deref() {
             None => Ok(Some(ROWS_DEFAULT)),
@@ -102,14 +124,15 @@ impl QueryParameters {
 pub(super) async fn query(
     Reading(state): Reading,
     Named(name): Named<String>,
-    Parameters(asked): Parameters<QueryParameters>,
+    asked: Asked,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response> {
     let form = AnswerForm::accepted(&headers)?;
+    let asked = QueryParameters::of(asked)?;
     let limit = asked.limit(form, state.config.rows_max)?;
     let query = state.begin(&format!("GET {uri}"), asked.timeout.as_deref())?;
-    let reverse = match (asked.is_reverse(), &asked.r#where) {
+    let reverse = match (asked.is_reverse(), &asked.condition) {
         (Some(reverse), None) => reverse,
         _ => return selected(state, name, asked, form, limit, query).await,
     };
@@ -150,7 +173,7 @@ async fn selected(
     let selection = Selection {
         range: asked.range(&view)?,
         columns: asked.columns(),
-        condition: asked.r#where.clone(),
+        condition: asked.condition.clone(),
         order: Some(order),
         limit,
         offset: asked.offset,

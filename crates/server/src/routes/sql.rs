@@ -3,6 +3,7 @@
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use axum::routing::post;
 use serde::Deserialize;
 use serde_json::Value;
 use timestrata_engine::RunningQuery;
@@ -10,11 +11,20 @@ use timestrata_sql::{BlockingResult, Params, ScalarValue, Sql};
 
 use crate::answer::{self, AnswerForm, AnswerRows};
 use crate::content_type;
+use crate::endpoint::Takes;
 use crate::error::{Failure, Result};
 use crate::moments::Reading;
 use crate::query_task::run_query;
+use crate::routes::Route;
 use crate::routes::parameters::JsonBody;
+use crate::routes::tables::ROWS;
 use crate::state::AppState;
+
+pub(super) const ENDPOINTS: &[Route] =
+    &[Route::post("/sql", "The rows of one statement over all models", || post(sql))
+        .only_reads(true)
+        .takes(Takes::Kinds(&["application/json", "application/sql"]))
+        .gives(ROWS)];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

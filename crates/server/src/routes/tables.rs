@@ -3,17 +3,54 @@
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
+use axum::routing::{delete, get, post};
 use serde_json::json;
 use timestrata_engine::{Cell, KeyRange};
 use timestrata_table::{Table, TableView, time_text};
 use tokio::runtime::Handle;
 
 use crate::answer::json_row;
+use crate::endpoint::{Class, Takes};
 use crate::error::{Failure, Result, success};
 use crate::moments::Reading;
 use crate::query_task::run_query;
+use crate::routes::Route;
 use crate::routes::named::Named;
+use crate::routes::{ingest, query};
 use crate::state::{AppState, blocking};
+
+pub(super) const ENDPOINTS: &[Route] = &[
+    Route::get("/tables", "The names of the tables", || get(list)),
+    Route::post(
+        "/tables/{table}/ingest",
+        "Takes in a body of rows as one commit; makes the table if it is missing",
+        || post(ingest::ingest),
+    )
+    .class(Class::Body)
+    .asks(ingest::PARAMETERS)
+    .takes(Takes::Kinds(&[
+        "text/csv",
+        "application/x-ndjson",
+        "application/vnd.apache.arrow.stream",
+        "application/x-protobuf",
+        "application/vnd.apache.parquet",
+    ])),
+    Route::get("/tables/{table}/query", "Rows in time order", || get(query::query))
+        .asks(query::PARAMETERS)
+        .gives(ROWS),
+    Route::get("/tables/{table}/count", "How many rows there are", || get(count)),
+    Route::get("/tables/{table}/schema", "The table's columns and key", || get(schema)),
+    Route::get("/tables/{table}/rows/{id}", "The row of that upsert key, or null", || get(row)),
+    Route::delete("/tables/{table}", "Removes the table and its rows, durably", || delete(drop)),
+];
+
+/// The forms that rows can be had in.
+pub(super) const ROWS: &[&str] = &[
+    "application/json",
+    "text/csv",
+    "application/vnd.apache.arrow.stream",
+    "application/x-protobuf",
+];
 
 /// `GET /tables`.
 pub(super) async fn list(Reading(state): Reading) -> Response {

@@ -118,6 +118,25 @@ impl Harness {
         answer(request.header(header, value).send(body).unwrap())
     }
 
+    /// A request with a body in JSON.
+    pub(crate) fn json(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("content-type", "application/json")
+            .body(body.to_string())
+            .unwrap();
+        answer(self.agent.run(request).unwrap())
+    }
+
+    /// What the metric of a name has come to.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        let metrics = self.get("/metrics");
+        let line =
+            metrics.text().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no metric {name}"))
+    }
+
     pub(crate) fn csv(&self, table: &str, body: &str) -> Answer {
         self.post(&format!("/tables/{table}/ingest"), "text/csv", body.as_bytes())
     }

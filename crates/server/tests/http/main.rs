@@ -4,8 +4,10 @@
 mod answers;
 mod bad_input;
 mod curl;
+mod described;
 mod ending;
 mod forms;
+mod groups;
 mod guards;
 mod harness;
 mod hosts;
@@ -13,6 +15,11 @@ mod ingest;
 mod logs;
 mod logs_ingest;
 mod moments;
+mod proofs;
 mod tail;
+mod topics;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;
+mod waits;
+#[path = "../../../engine/tests/engine/support/watched_disk.rs"]
+mod watched_disk;

@@ -70,11 +70,8 @@ fn write(logs: &Logs, message: &str) -> i64 {
     logs.write(&NewEntry::new(message)).unwrap()
 }
 
-fn tails_open(server: &Harness) -> usize {
-    let metrics = server.get("/metrics");
-    let line =
-        metrics.text().lines().find_map(|line| line.strip_prefix("timestrata_log_tails_open "));
-    line.unwrap().parse().unwrap()
+fn tails_open(server: &Harness) -> u64 {
+    server.metric("timestrata_log_tails_open")
 }
 
 #[test]

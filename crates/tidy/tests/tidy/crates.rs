@@ -30,7 +30,13 @@ const MAY_USE: [(&str, &[&str]); 24] = [
         ],
     ),
     ("crates/tracing", &["timestrata"]),
-    ("crates/server", &["engine", "values", "table", "logs", "topic", "graph", "ingest", "sql"]),
+    (
+        "crates/server",
+        &[
+            "engine", "merkle", "values", "table", "timelog", "logs", "topic", "graph", "ingest",
+            "sql",
+        ],
+    ),
     ("crates/cli", &["codeindex", "engine", "timestrata", "sql", "server"]),
     (
         "python",

@@ -80,61 +80,6 @@ fn anchors(document: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_route_of_the_server_is_in_the_reference() {
-    let reference = text("docs/reference/http.md");
-    let mut routes = 0;
-    let mut found = Vec::new();
-    for file in texts().iter().filter(|file| file.path.starts_with("crates/server/src/routes")) {
-        for route in file.text.split(".route(\"").skip(1) {
-            let Some((path, handlers)) = route.split_once("\", ") else { continue };
-            let handlers = handlers.split(".route(").next().unwrap_or_default();
-            for method in ["get", "post", "put", "delete"] {
-                if handlers.contains(&format!("{method}(")) {
-                    routes += 1;
-                    let entry = format!("`{} {path}`", method.to_uppercase());
-                    if !reference.contains(&entry) {
-                        found.push(format!("{}: {entry}", file.path));
-                    }
-                }
-            }
-        }
-    }
-    assert!(routes > 15, "found only {routes} routes");
-    expect_none("routes that docs/reference/http.md lacks", &found);
-}
-
-#[test]
-fn every_parameter_of_a_route_is_in_the_reference() {
-    let reference = text("docs/reference/http.md");
-    let mut parameters = 0;
-    let mut found = Vec::new();
-    for file in texts().iter().filter(|file| file.path.starts_with("crates/server/src/routes")) {
-        let mut names: Vec<&str> = Vec::new();
-        for reader in ["take(\"", "all(\"", "parsed(\"", "number(\"", "time(\"", "arrival(\""] {
-            names.extend(file.text.split(reader).skip(1).filter_map(|rest| rest.split('"').next()));
-            let typed = reader.replace("(\"", "::<Position>(\"");
-            names.extend(file.text.split(&typed).skip(1).filter_map(|rest| rest.split('"').next()));
-        }
-        let fields = file.text.split("deny_unknown_fields)]").nth(1).unwrap_or_default();
-        let fields = fields.split_once(" {\n").and_then(|(_, rest)| rest.split("\n}").next());
-        names.extend(fields.unwrap_or_default().lines().filter_map(|line| {
-            let name = line.trim().trim_start_matches("r#").split_once(": ")?.0;
-            name.chars().all(|c| c.is_ascii_lowercase() || c == '_').then_some(name)
-        }));
-        for name in names {
-            parameters += 1;
-            if !reference.contains(&format!("`{name}`"))
-                && !reference.contains(&format!("\"{name}\""))
-            {
-                found.push(format!("{}: {name}", file.path));
-            }
-        }
-    }
-    assert!(parameters > 20, "found only {parameters} parameters");
-    expect_none("parameters that docs/reference/http.md lacks", &found);
-}
-
-#[test]
 fn every_promise_names_a_test_that_exists() {
     for document in [
         "docs/durability.md",

@@ -8,9 +8,10 @@ use timestrata_logs::{Bucket, Facet, FacetsOptions, Level, LogsView};
 use timestrata_table::time_text;
 use tokio::runtime::Handle;
 
-use super::parameters::{LogRequest, refuse};
+use super::parameters::LogRequest;
 use crate::error::{Result, success};
 use crate::query_task::run_query;
+use crate::routes::asked::refuse;
 use crate::state::AppState;
 
 /// Values of a field that are given where nobody says how many, and at most.
@@ -68,10 +69,8 @@ fn bucket_json(bucket: &Bucket) -> Value {
 
 pub(super) async fn facets(mut request: LogRequest) -> Result<Response> {
     let query = request.asked.query()?;
-    let fields = request.asked.take("fields")?.unwrap_or_default();
-    let fields = fields.split(',').map(str::trim).filter(|name| !name.is_empty());
     let options = FacetsOptions {
-        fields: fields.map(str::to_owned).collect(),
+        fields: request.asked.names("fields")?,
         values_max: request.asked.number("values", VALUES_DEFAULT, VALUES_MAX)?,
     };
     read(request.begin()?, move |view| {

@@ -13,12 +13,12 @@ use timestrata_ingest::rows::Compression;
 use timestrata_logs::{Labels, Logs, NewEntry};
 use timestrata_table::time_text;
 
-use super::parameters::{LogParameters, refuse};
 use crate::body::{BodyReader, Sent, unread};
 use crate::content_type;
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
 use crate::retry::retry_while_busy;
+use crate::routes::asked::{Asked, refuse};
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 use crate::unpack::unpacked;
@@ -45,14 +45,15 @@ struct BodyForm {
 pub(crate) async fn ingest(
     State(state): State<AppState>,
     Named(name): Named<String>,
-    asked: LogParameters,
+    asked: Asked,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response> {
     let begun_ns = state.clock.monotonic_ns();
     let form = BodyForm::of(asked, &headers)?;
     let config = &state.config;
-    let reader = BodyReader::new(sent, config.body_bytes_max, config.body_idle_max).await;
+    let (bytes_max, idle) = (config.body_bytes_max, config.body_idle_max);
+    let reader = BodyReader::new(sent, "body_bytes_max", bytes_max, idle).await;
     blocking(move || {
         let logs = state.logs_to_write(&name)?;
         let mut ingest = Ingest::new(&state, &logs, form.labels.clone());
@@ -69,7 +70,7 @@ pub(crate) async fn ingest(
 }
 
 impl BodyForm {
-    fn of(mut asked: LogParameters, headers: &HeaderMap) -> Result<Self> {
+    fn of(mut asked: Asked, headers: &HeaderMap) -> Result<Self> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
             |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);

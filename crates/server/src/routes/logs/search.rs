@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use timestrata_logs::{Clock, Position};
 
-use super::parameters::{LogRequest, refuse};
+use super::parameters::LogRequest;
 use crate::answer::entries::{EntriesForm, Found, of_entries};
 use crate::error::{Failure, Result};
 
@@ -17,19 +17,8 @@ const AROUND_MAX: usize = 1000;
 pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
     let form = EntriesForm::accepted(&request.headers)?;
     let mut query = request.asked.query()?;
-    query.newest_first = match request.asked.take("order")?.as_deref() {
-        None | Some("asc") => false,
-        Some("desc") => true,
-        Some(other) => return Err(refuse("order", other, "it must be asc or desc")),
-    };
-    query.limit = match request.asked.take("limit")?.as_deref() {
-        None => Some(LIMIT_DEFAULT),
-        Some("none") => None,
-        Some(text) => Some(
-            text.parse()
-                .map_err(|_| refuse("limit", text, "it must be a number of entries, or 'none'"))?,
-        ),
-    };
+    query.newest_first = request.asked.is_reverse()?;
+    query.limit = request.asked.limit(LIMIT_DEFAULT, "entries")?;
     query.after = request.asked.parsed::<Position>("after")?;
     let (state, name, running) = request.begin()?;
     state.metrics.log_searches.inc();

@@ -1,0 +1,230 @@
+//! `POST /topics/{topic}/records`: records in one commit, acknowledged once it is synced. Requests that send at
+//! the same time share syncs.
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde_json::{Value, json};
+use timestrata_topic::{ClaimedPlace, OwnedRecord, Receipt, Record, SendOptions};
+
+use crate::body::{Sent, WholeBody};
+use crate::content_type;
+use crate::endpoint::{Form, Parameter, parameter};
+use crate::error::{Failure, Result, success};
+use crate::routes::asked::{Asked, Question, refuse};
+use crate::state::blocking;
+
+pub(super) const KINDS: &[&str] =
+    &["application/json", "application/x-ndjson", "application/octet-stream", "text/plain"];
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    parameter(
+        "partition",
+        Form::Number(u32::MAX as u64),
+        "The partition of all; else the one that each record names, or that of its key",
+    ),
+    parameter(
+        "expected_offset",
+        Form::Number(u64::MAX),
+        "The offset that the first must get, or nothing is sent",
+    ),
+    parameter("producer_id", Form::Text, "Who sends: a send that is repeated is stored once"),
+    parameter("sequence", Form::Number(u64::MAX), "The first record's number among the producer's"),
+    parameter("epoch", Form::Number(u64::MAX), "The epoch that the producer began with"),
+    parameter("key", Form::Text, "The key of a record whose value is the body"),
+    parameter("timestamp", Form::Time, "The time of such a record; as a number in nanoseconds"),
+    parameter("header", Form::Many, "NAME:VALUE, of such a record"),
+];
+
+/// What a request says of its records besides the body.
+#[derive(Debug)]
+struct Sending {
+    partition: Option<u32>,
+    expected_offset: Option<u64>,
+    producer_id: Option<String>,
+    sequence: Option<u64>,
+    epoch: Option<u64>,
+    /// Of the one record whose value is the body.
+    raw: OwnedRecord,
+    form: Body,
+}
+
+/// What the body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// A record, or a list of records.
+    Json,
+    /// A record a line.
+    Lines,
+    /// A value.
+    Raw,
+}
+
+impl Body {
+    fn of(headers: &HeaderMap) -> Result<Self> {
+        let kind = content_type::kind(headers);
+        match kind.as_str() {
+            "application/x-ndjson" | "application/jsonl" => Ok(Self::Lines),
+            "" | "application/octet-stream" | "text/plain" => Ok(Self::Raw),
+            _ if content_type::is_web_form(&kind) || kind.ends_with("json") => Ok(Self::Json),
+            _ => Err(Failure::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                format!(
+                    "Content-Type: {kind:?}: records are application/json or application/x-ndjson; \
+                     one whose value is the body is application/octet-stream or text/plain"
+                ),
+            )),
+        }
+    }
+}
+
+impl Sending {
+    fn of(mut asked: Asked, headers: &HeaderMap) -> Result<Self> {
+        let form = Body::of(headers)?;
+        let mut raw = OwnedRecord {
+            key: asked.take("key")?.map(String::into_bytes),
+            timestamp_ns: asked.arrival("timestamp")?,
+            ..OwnedRecord::default()
+        };
+        for header in asked.all("header") {
+            let (name, value) = header
+                .split_once(':')
+                .ok_or_else(|| refuse("header", &header, "it must be NAME:VALUE"))?;
+            raw.headers.push((name.to_owned(), value.as_bytes().to_vec()));
+        }
+        if form != Body::Raw && raw != OwnedRecord::default() {
+            return Err(Failure::bad_request(
+                "key, timestamp and header are for a record whose value is the body; records in JSON \
+                 say their own",
+            ));
+        }
+        let sending = Self {
+            partition: asked.maybe_number("partition", u32::MAX)?,
+            expected_offset: asked.maybe_number("expected_offset", u64::MAX)?,
+            producer_id: asked.take("producer_id")?,
+            sequence: asked.maybe_number("sequence", u64::MAX)?,
+            epoch: asked.maybe_number("epoch", u64::MAX)?,
+            raw,
+            form,
+        };
+        asked.finish()?;
+        if sending.producer_id.is_none() && (sending.sequence.is_some() || sending.epoch.is_some())
+        {
+            return Err(Failure::bad_request(
+                "sequence and epoch are a producer's: give its producer_id",
+            ));
+        }
+        Ok(sending)
+    }
+
+    fn options(&self) -> SendOptions<'_> {
+        SendOptions {
+            partition: self.partition,
+            expected_offset: self.expected_offset,
+            sequence: self.producer_id.as_deref().map(|id| (id, self.sequence)),
+            epoch: self.epoch,
+            ..SendOptions::default()
+        }
+    }
+
+    /// The records of a body, each with the partition that it names.
+    fn records(&mut self, body: Vec<u8>) -> Result<Vec<(OwnedRecord, Option<u32>)>> {
+        match self.form {
+            Body::Raw => {
+                let raw = std::mem::take(&mut self.raw);
+                Ok(vec![(OwnedRecord { value: Some(body), ..raw }, None)])
+            }
+            Body::Json => {
+                let value: Value = serde_json::from_slice(&body).map_err(|error| {
+                    Failure::bad_request(format!(
+                        "the body is no JSON: {error}; a value by itself is sent as \
+                         Content-Type: application/octet-stream"
+                    ))
+                })?;
+                match value {
+                    Value::Array(values) => {
+                        let numbered = values.iter().enumerate();
+                        numbered.map(|(place, value)| record(value, "record", place)).collect()
+                    }
+                    one => Ok(vec![record(&one, "record", 0)?]),
+                }
+            }
+            Body::Lines => {
+                let lines = body.split(|byte| *byte == b'\n').enumerate();
+                let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+                lines
+                    .map(|(place, line)| {
+                        let value: Value = serde_json::from_slice(line).map_err(|error| {
+                            Failure::bad_request(format!("line {}: no JSON: {error}", place + 1))
+                        })?;
+                        record(&value, "line", place + 1)
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+/// A record in JSON. The partition that it names counts; what else it says of a place, as a record does that
+/// was read somewhere, is passed over.
+fn record(value: &Value, what: &str, place: usize) -> Result<(OwnedRecord, Option<u32>)> {
+    let read = OwnedRecord::of_json(value)
+        .and_then(|record| Ok((record, ClaimedPlace::of_json(value)?.partition)));
+    read.map_err(|error| Failure::bad_request(format!("{what} {place}: {error}")))
+}
+
+/// Where a record is now.
+fn receipt_json(topic: &str, receipt: &Receipt) -> Value {
+    json!({
+        "topic": topic,
+        "partition": receipt.partition,
+        "offset": receipt.offset,
+        "timestamp": receipt.timestamp_ns,
+    })
+}
+
+pub(super) async fn produce(question: Question, sent: Sent) -> Result<Response> {
+    let Question { state, name, asked, headers, .. } = question;
+    let mut sending = Sending::of(asked, &headers)?;
+    let body = WholeBody::new(&state, &headers, sent).await?;
+    blocking(move || {
+        let records = sending.records(body.read()?)?;
+        let records: Vec<Record<'_>> = records
+            .iter()
+            .map(|(owned, partition)| Record { partition: *partition, ..owned.record() })
+            .collect();
+        let topic = state.topic(&name)?;
+        let options = sending.options();
+        let receipts = match records.as_slice() {
+            [] => return Err(Failure::bad_request("the body has no record")),
+            [record] => vec![topic.send(record, &options)?],
+            records => topic.send_batch(records, &options)?,
+        };
+        state.metrics.records_sent.inc_by(receipts.len() as u64);
+        let receipts = receipts.iter().map(|receipt| receipt_json(&name, receipt));
+        Ok(success(receipts.collect()))
+    })
+    .await
+}
+
+/// `POST /topics/{topic}/producers/{producer}`: an epoch that no other producer of that name has.
+pub(super) async fn begin(question: Question<(String, String)>) -> Result<Response> {
+    let (state, (name, producer)) = question.named()?;
+    blocking(move || {
+        let epoch = state.topic(&name)?.begin_producer(&producer)?;
+        Ok(success(json!({ "producer_id": producer, "epoch": epoch })))
+    })
+    .await
+}
+
+/// `GET /topics/{topic}/producers/{producer}`.
+pub(super) async fn next_sequence(mut question: Question<(String, String)>) -> Result<Response> {
+    let partition = question.asked.number("partition", 0, u32::MAX)?;
+    let (state, (name, producer)) = question.named()?;
+    blocking(move || {
+        let next = state.topic(&name)?.next_sequence(partition, &producer)?;
+        Ok(success(json!({
+            "producer_id": producer, "partition": partition, "next_sequence": next,
+        })))
+    })
+    .await
+}
