@@ -32,6 +32,7 @@ pub mod adjacency;
 mod alone;
 mod block;
 mod cache;
+mod change_lines;
 mod changes;
 mod columns;
 mod commit_part;

@@ -60,8 +60,9 @@ fn on_one_line(object: Option<&str>) -> String {
 
 /// A block that was read from a line.
 #[derive(Debug)]
-struct ReadBlock {
-    id: BlockId,
+pub(super) struct ReadBlock {
+    /// `None`: that of its content.
+    id: Option<BlockId>,
     version: Option<u32>,
     source_uri: Option<String>,
     metadata: Option<String>,
@@ -69,29 +70,32 @@ struct ReadBlock {
     content: Vec<u8>,
 }
 
-type LineParts<'l> = BTreeMap<String, &'l RawValue>;
+pub(super) type LineParts<'l> = BTreeMap<String, &'l RawValue>;
 
-fn wrong(what: &str, expected: &str, found: &RawValue) -> String {
+pub(super) fn wrong(what: &str, expected: &str, found: &RawValue) -> String {
     let shown: String = found.get().chars().take(60).collect();
     format!("'{what}' must be {expected}, not {shown}")
 }
 
 /// A part that may be missing or null.
-fn part<'l>(parts: &LineParts<'l>, name: &str) -> Option<&'l RawValue> {
+pub(super) fn part<'l>(parts: &LineParts<'l>, name: &str) -> Option<&'l RawValue> {
     parts.get(name).copied().filter(|part| part.get() != "null")
 }
 
-fn text(parts: &LineParts<'_>, name: &str) -> std::result::Result<Option<String>, String> {
+pub(super) fn text(
+    parts: &LineParts<'_>,
+    name: &str,
+) -> std::result::Result<Option<String>, String> {
     let text =
         |part: &RawValue| serde_json::from_str(part.get()).map_err(|_| wrong(name, "text", part));
     part(parts, name).map(text).transpose()
 }
 
-fn needed<T>(part: Option<T>, name: &str) -> std::result::Result<T, String> {
+pub(super) fn needed<T>(part: Option<T>, name: &str) -> std::result::Result<T, String> {
     part.ok_or_else(|| format!("it has no '{name}'"))
 }
 
-fn id(text: &str, name: &str) -> std::result::Result<BlockId, String> {
+pub(super) fn id(text: &str, name: &str) -> std::result::Result<BlockId, String> {
     text.parse().map_err(|error: Error| format!("'{name}': {}", error.message()))
 }
 
@@ -104,7 +108,7 @@ fn object(parts: &LineParts<'_>, name: &str) -> std::result::Result<Option<Strin
     part(parts, name).map(object).transpose()
 }
 
-fn expect_known(
+pub(super) fn expect_known(
     what: &str,
     parts: &LineParts<'_>,
     known: &[&str],
@@ -118,7 +122,7 @@ fn expect_known(
 }
 
 impl ReadBlock {
-    fn of(parts: &LineParts<'_>) -> std::result::Result<Self, String> {
+    pub(super) fn of(parts: &LineParts<'_>) -> std::result::Result<Self, String> {
         expect_known("blocks", parts, &["block", "version", "source_uri", "metadata", "content"])?;
         let version = |part: &RawValue| {
             part.get().parse().map_err(|_| wrong("version", "a number from 0 on", part))
@@ -132,7 +136,7 @@ impl ReadBlock {
         let of_text = serde_json::from_str::<String>(content.get());
         let is_text = of_text.is_ok();
         Ok(Self {
-            id: id(&needed(text(parts, "block")?, "block")?, "block")?,
+            id: text(parts, "block")?.map(|text| id(&text, "block")).transpose()?,
             version: part(parts, "version").map(version).transpose()?,
             source_uri: text(parts, "source_uri")?,
             metadata: object(parts, "metadata")?,
@@ -145,9 +149,9 @@ impl ReadBlock {
         })
     }
 
-    fn as_new(&self) -> NewBlock<'_> {
+    pub(super) fn as_new(&self) -> NewBlock<'_> {
         NewBlock {
-            id: Some(self.id),
+            id: self.id,
             version: self.version,
             source_uri: self.source_uri.as_deref(),
             metadata: self.metadata.as_deref(),
@@ -191,7 +195,7 @@ fn end(
     Ok(id)
 }
 
-fn edge_of(
+pub(super) fn edge_of(
     list: &EdgeList,
     parts: &LineParts<'_>,
     names: &mut BTreeMap<BlockId, String>,

@@ -40,6 +40,7 @@ pub(crate) struct Metrics {
     pub(crate) group_members: Gauge,
     pub(crate) records_sent: Counter,
     pub(crate) records_given: Counter,
+    pub(crate) timelog_entries: Counter,
     pub(crate) log_tcp_clients: Gauge,
     wal_bytes: Gauge,
     memtable_bytes: Gauge,
@@ -100,6 +101,11 @@ impl Metrics {
                 "Members of groups that are clients of this server",
             ),
             records_sent: metric(into, "topic_records_sent", "Records acknowledged"),
+            timelog_entries: metric(
+                into,
+                "timelog_entries_appended",
+                "Entries of time logs acknowledged",
+            ),
             records_given: metric(into, "topic_records_given", "Records given to readers"),
             log_tails: metric(into, "log_tails_open", "Logs being followed"),
             log_tcp_clients: metric(

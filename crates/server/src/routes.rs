@@ -1,6 +1,7 @@
 //! What is answered, by path: the endpoints of all models, and the router that is made of them.
 
 mod asked;
+mod graphs;
 mod health;
 mod ingest;
 mod logs;
@@ -12,6 +13,7 @@ mod queries;
 mod query;
 mod sql;
 mod tables;
+mod timelogs;
 mod topics;
 
 use axum::Router;
@@ -31,10 +33,12 @@ const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
 type Route = Endpoint<AppState>;
 
 /// Everything that there is, model by model.
-static ENDPOINTS: [&[Route]; 8] = [
+static ENDPOINTS: [&[Route]; 10] = [
     tables::ENDPOINTS,
     logs::ENDPOINTS,
     topics::ENDPOINTS,
+    graphs::ENDPOINTS,
+    timelogs::ENDPOINTS,
     sql::ENDPOINTS,
     queries::ENDPOINTS,
     metrics::ENDPOINTS,

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use timestrata_engine::{Clock, ErrorKind, RunningQuery, Store, duration_of_text};
+use timestrata_graph::Graph;
 use timestrata_logs::{Logs, LogsOptions};
 use timestrata_sql::Sql;
 use timestrata_table::Table;
+use timestrata_timelog::Timelog;
 use timestrata_topic::{KeyFile, Topic};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
@@ -94,6 +96,16 @@ impl AppState {
             None => Ok(self.topics.open(&self.store, name)?),
             Some(then) => Ok(Topic::open(then, name)?),
         }
+    }
+
+    /// A graph that exists.
+    pub(crate) fn graph(&self, name: &str) -> Result<Graph> {
+        Ok(Graph::open(self.read(), name)?)
+    }
+
+    /// A time log that exists.
+    pub(crate) fn timelog(&self, name: &str) -> Result<Timelog> {
+        Ok(Timelog::open(self.read(), name)?)
     }
 
     /// A log, which is made if it isn't there. One that is there may have been made with any options.

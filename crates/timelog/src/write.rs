@@ -126,6 +126,34 @@ impl Timelog {
         Ok(log)
     }
 
+    /// Names of all time logs of a store, in order.
+    ///
+    /// ```
+    /// # use timestrata_engine::{Settings, Store};
+    /// # use timestrata_timelog::{Timelog, TimelogOptions};
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// Timelog::create(&store, "door", TimelogOptions::default())?;
+    /// assert_eq!(Timelog::names(&store), ["door"]);
+    /// Timelog::drop(&store, "door")?;
+    /// assert!(Timelog::names(&store).is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn names(store: &Store) -> Vec<String> {
+        name::all(store, options::is_timelog)
+    }
+
+    /// Removes a time log and its entries.
+    ///
+    /// # Errors
+    /// `NotFound` if the store has no stream of that name, `InvalidArgument` if the stream is
+    /// not a time log.
+    pub fn drop(store: &Store, name: &str) -> Result<()> {
+        Self::open(store, name)?;
+        store.drop_stream(name)
+    }
+
     fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
         let (codec, unit) = options::of_stream(&stream)?;
         let writer = Mutex::new(RowWriter::default());

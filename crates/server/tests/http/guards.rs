@@ -22,6 +22,10 @@ fn with_tokens_everything_but_health_needs_one() {
         "/logs",
         "/logs/l/search",
         "/logs/l/tail",
+        "/topics/t/records",
+        "/topics/t/log/0/checkpoint",
+        "/graphs/g/count",
+        "/timelogs/l/entries",
     ] {
         let refused = server.get(path);
         assert!(refused.error(401).contains("Authorization: Bearer"));

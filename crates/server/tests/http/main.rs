@@ -7,6 +7,7 @@ mod curl;
 mod described;
 mod ending;
 mod forms;
+mod graphs;
 mod groups;
 mod guards;
 mod harness;
@@ -17,6 +18,7 @@ mod logs_ingest;
 mod moments;
 mod proofs;
 mod tail;
+mod timelogs;
 mod topics;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;

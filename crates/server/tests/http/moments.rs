@@ -38,11 +38,37 @@ fn post_log(server: &Harness, line: &str) {
     server.post("/logs/app", "application/x-ndjson", body.as_bytes()).data();
 }
 
+const GRAPH_BLOCK: &str = "/graphs/g/blocks/00000000000000000000000000000001";
+const GRAPH_WALK: &str = "/graphs/g/blocks/00000000000000000000000000000001/walk";
+const GRAPH_EDGES: &str = "/graphs/g/blocks/00000000000000000000000000000001/edges";
+
+/// Something of each model that has no words of its own here.
+fn post_others(server: &Harness, number: u32) {
+    let word = format!("number {number}");
+    for path in
+        ["/topics/t", "/graphs/g", &format!("/topics/t{number}"), &format!("/graphs/g{number}")]
+    {
+        server.json("PUT", path, &json!({})).data();
+    }
+    server.json("POST", "/topics/t/records", &json!({ "value": word })).data();
+    server.json("PUT", "/topics/t/groups/g", &json!({ "offset": number })).data();
+    server.json("PUT", GRAPH_BLOCK, &json!({ "content": word })).data();
+    let edge = json!({
+        "source": format!("{:032x}", 1), "kind": word, "target": format!("{:032x}", 100 + number),
+    });
+    server.json("PUT", "/graphs/g/edges", &edge).data();
+    for log in ["l".to_owned(), format!("l{number}")] {
+        let entry = json!({ "time": number, "value": word });
+        server.json("POST", &format!("/timelogs/{log}/entries"), &entry).data();
+    }
+}
+
 #[test]
 fn every_route_that_reads_reads_the_store_as_it_was() {
     let Past { clock, store, server, _dir } = with_history();
     server.csv("trades", TRADES).data();
     post_log(&server, "first line");
+    post_others(&server, 1);
     let seq = store.pin("monday").unwrap();
     clock.advance_ns(2_000_000);
     let sql = json!({ "query": "SELECT count(*) AS n FROM trades" }).to_string();
@@ -64,6 +90,23 @@ fn every_route_that_reads_reads_the_store_as_it_was() {
             "/logs/app/search?filter=line",
             "/logs/app/histogram",
             "/logs/app/facets?fields=level",
+            "/topics",
+            "/topics/t",
+            "/topics/t/offsets",
+            "/topics/t/records",
+            "/topics/t/root",
+            "/topics/t/groups",
+            "/topics/t/groups/g",
+            "/graphs",
+            "/graphs/g/count",
+            "/graphs/g/blocks",
+            GRAPH_BLOCK,
+            GRAPH_WALK,
+            GRAPH_EDGES,
+            "/timelogs",
+            "/timelogs/l",
+            "/timelogs/l/count",
+            "/timelogs/l/entries",
         ];
         let mut answers: Vec<_> = paths.iter().map(|path| server.get(&with(path)).data()).collect();
         answers.push(server.post(&with("/sql"), "application/json", sql.as_bytes()).data());
@@ -75,6 +118,7 @@ fn every_route_that_reads_reads_the_store_as_it_was() {
         .data();
     server.csv("quotes", TRADES).data();
     post_log(&server, "second line");
+    post_others(&server, 2);
     server.post("/logs/other", "application/x-ndjson", b"{\"message\": \"third line\"}").data();
     let now = ask("");
     // Of a pin the columns of tables are those of now.
@@ -98,6 +142,19 @@ fn a_moment_is_neither_changed_nor_followed_and_what_is_none_is_refused() {
     assert!(refused.error(400).contains("at: what was can be read"));
     assert!(server.delete("/tables/trades?at=1").error(400).contains("at: what was"));
     assert!(server.get("/logs/app/tail?at=1").error(400).contains("at: what was"));
+    for (method, path) in [
+        ("PUT", "/topics/t"),
+        ("POST", "/topics/t/records"),
+        ("POST", "/topics/t/groups/g/members"),
+        ("POST", "/topics/t/checkpoint"),
+        ("PUT", "/graphs/g"),
+        ("POST", "/graphs/g/changes"),
+        ("POST", "/timelogs/l/entries"),
+        ("DELETE", "/timelogs/l/entries"),
+    ] {
+        let refused = server.json(method, &format!("{path}?at=1"), &json!({}));
+        assert!(refused.error(400).contains("at: what was"), "{method} {path}");
+    }
     let write = json!({ "query": "DELETE FROM trades" }).to_string();
     let write = server.post(&format!("/sql?at={last}"), "application/json", write.as_bytes());
     assert!(write.error(403).contains("never changes"), "{}", write.text());
