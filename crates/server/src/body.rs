@@ -189,7 +189,15 @@ impl WholeBody {
         Ok(Self { reader, compression, bytes_max })
     }
 
-    /// All of it, unpacked. To be called on a thread that may block.
+    /// Whether it has come, and is so short that to read it takes no time.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        const BYTES_MAX: usize = 64 << 10;
+        let BodyPieces::Here(pieces) = &self.reader.pieces else { return false };
+        let bytes = pieces.as_slice().iter().flatten().map(Bytes::len).sum::<usize>();
+        self.compression == Compression::None && bytes <= BYTES_MAX
+    }
+
+    /// All of it, unpacked. To be called on a thread that may block, unless it is at hand.
     ///
     /// # Errors
     /// `413` for more bytes than one commit may have, `400` and `408` for a body that doesn't come whole.

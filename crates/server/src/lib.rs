@@ -33,6 +33,7 @@ mod query_task;
 mod retry;
 mod routes;
 mod serve;
+mod shared_sync;
 mod state;
 mod topic_handles;
 mod unpack;

@@ -278,7 +278,7 @@ pub(crate) struct Given {
 
 impl Given {
     /// The client is told of it.
-    pub(crate) fn is_told(mut self) {
+    pub(crate) fn told(mut self) {
         self.is_told = true;
     }
 }

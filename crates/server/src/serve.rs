@@ -22,6 +22,7 @@ use crate::log_tcp::LogTcp;
 use crate::members::Members;
 use crate::metrics::Metrics;
 use crate::routes;
+use crate::shared_sync::SharedSync;
 use crate::state::{AppState, ServerState};
 use crate::topic_handles::TopicHandles;
 use crate::write_timeout::Listener;
@@ -78,6 +79,7 @@ impl Server {
             endpoints: Endpoints::new(routes::all().map(|route| route.description)),
             topics: TopicHandles::default(),
             members: Members::new(&store),
+            shared_sync: SharedSync::new(&store),
             appended,
             key,
             metrics: Metrics::new(),

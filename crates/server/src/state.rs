@@ -19,6 +19,7 @@ use crate::endpoint::Endpoints;
 use crate::error::{Failure, Result};
 use crate::members::Members;
 use crate::metrics::Metrics;
+use crate::shared_sync::SharedSync;
 use crate::topic_handles::TopicHandles;
 
 /// Cheap to clone: one for all.
@@ -46,6 +47,8 @@ pub(crate) struct ServerState {
     pub(crate) waits: Arc<Semaphore>,
     /// What there is at which path.
     pub(crate) endpoints: Endpoints,
+    /// What has small writes synced together.
+    pub(crate) shared_sync: SharedSync,
     /// Topics that were used lately.
     pub(crate) topics: TopicHandles,
     /// Members of groups that are clients of this server.

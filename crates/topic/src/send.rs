@@ -95,7 +95,11 @@ impl Topic {
     /// # Errors
     /// As [`Topic::send_batch`].
     pub fn send(&self, record: &Record<'_>, options: &SendOptions<'_>) -> Result<Receipt> {
-        if let Some(receipt) = self.send_alone(record, options)? {
+        if let Some((receipt, seq)) = self.send_alone(record, options)? {
+            if options.durability == Durability::Synced {
+                self.store.sync_through(seq)?;
+            }
+            self.store.model_state::<Hub>().announce();
             return Ok(receipt);
         }
         let mut receipts = self.send_batch(std::slice::from_ref(record), options)?;
@@ -108,7 +112,7 @@ impl Topic {
         &self,
         record: &Record<'_>,
         options: &SendOptions<'_>,
-    ) -> Result<Option<Receipt>> {
+    ) -> Result<Option<(Receipt, SeqNo)>> {
         if !record.headers.is_empty() || options.sequence.is_some() {
             return Ok(None);
         }
@@ -137,11 +141,50 @@ impl Topic {
         if named.is_none() && record.key.is_none() {
             self.turn();
         }
-        if options.durability == Durability::Synced {
-            self.store.sync_through(seq)?;
+        Ok(Some((Receipt { partition: number, offset, timestamp_ns }, seq)))
+    }
+
+    /// As [`Topic::send_batch`], but without the sync that the durability asks for: who sends for many at once makes it
+    /// for all of them, by [`Store::sync`](timestrata_engine::Store::sync), before any of them is told that its records
+    /// are there. That holds for receipts of what was repeated too.
+    ///
+    /// ```
+    /// use timestrata_engine::{Settings, Store};
+    /// use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+    ///
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let events = Topic::create(&store, "events", &TopicOptions::default())?;
+    /// for value in [b"opened", b"closed"] {
+    ///     let record = Record { value: Some(value), ..Record::default() };
+    ///     events.send_leaving_sync(&[record], &SendOptions::default())?;
+    /// }
+    /// store.sync()?; // now both are acknowledged
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Topic::send_batch`].
+    pub fn send_leaving_sync(
+        &self,
+        records: &[Record<'_>],
+        options: &SendOptions<'_>,
+    ) -> Result<Vec<Receipt>> {
+        if let [record] = records
+            && let Some((receipt, _)) = self.send_alone(record, options)?
+        {
+            self.store.model_state::<Hub>().announce();
+            return Ok(vec![receipt]);
         }
-        self.store.model_state::<Hub>().announce();
-        Ok(Some(Receipt { partition: number, offset, timestamp_ns }))
+        let commit = &mut |changes| self.store.commit_leaving_sync(changes, options.durability);
+        match self.commit_records(records, options, Changes::new(), commit)? {
+            Staged::New((_, receipts)) => {
+                self.store.model_state::<Hub>().announce();
+                Ok(in_order(receipts))
+            }
+            Staged::Repeated(receipts) => Ok(receipts),
+        }
     }
 
     /// The time that a record gets.
@@ -179,7 +222,7 @@ impl Topic {
         others: Changes,
     ) -> Result<Vec<Receipt>> {
         let commit = &mut |changes| self.store.commit_leaving_sync(changes, options.durability);
-        let (seq, mut receipts) = match self.commit_records(records, options, others, commit)? {
+        let (seq, receipts) = match self.commit_records(records, options, others, commit)? {
             Staged::New(sent) => sent,
             Staged::Repeated(receipts) => {
                 // Whoever repeats a send may not have had an answer: this is its acknowledgement.
@@ -193,8 +236,7 @@ impl Topic {
             self.store.sync_through(seq)?;
         }
         self.store.model_state::<Hub>().announce();
-        receipts.sort_unstable_by_key(|(place, _)| *place);
-        Ok(receipts.into_iter().map(|(_, receipt)| receipt).collect())
+        Ok(in_order(receipts))
     }
 
     /// Has `commit` commit records with other changes, while nobody else appends to their partitions. Gives the receipts with
@@ -351,6 +393,12 @@ impl Topic {
         }
         Ok(receipts)
     }
+}
+
+/// Receipts in the order of their records.
+fn in_order(mut receipts: Placed) -> Vec<Receipt> {
+    receipts.sort_unstable_by_key(|(place, _)| *place);
+    receipts.into_iter().map(|(_, receipt)| receipt).collect()
 }
 
 /// An error unless the offset that comes next is the one that is expected, if one is.

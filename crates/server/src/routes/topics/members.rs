@@ -134,7 +134,7 @@ fn answer(state: &AppState, given: Given) -> Response {
     let mut out = format!(r#"{{"success":true,"data":{{"poll":{},"records":["#, given.number);
     write_records(&given.polled, ",", &mut out);
     out.push_str(&format!(r#"],"assignment":{}}},"error":null}}"#, given.assignment));
-    given.is_told();
+    given.told();
     ([(header::CONTENT_TYPE, "application/json")], out).into_response()
 }
 

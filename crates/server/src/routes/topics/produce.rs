@@ -11,7 +11,7 @@ use crate::content_type;
 use crate::endpoint::{Form, Parameter, parameter};
 use crate::error::{Failure, Result, success};
 use crate::routes::asked::{Asked, Question, refuse};
-use crate::state::blocking;
+use crate::state::{AppState, blocking};
 
 pub(super) const KINDS: &[&str] =
     &["application/json", "application/x-ndjson", "application/octet-stream", "text/plain"];
@@ -127,7 +127,7 @@ impl Sending {
     }
 
     /// The records of a body, each with the partition that it names.
-    fn records(&mut self, body: Vec<u8>) -> Result<Vec<(OwnedRecord, Option<u32>)>> {
+    fn records(&mut self, body: Vec<u8>) -> Result<NewRecords> {
         match self.form {
             Body::Raw => {
                 let raw = std::mem::take(&mut self.raw);
@@ -182,28 +182,48 @@ fn receipt_json(topic: &str, receipt: &Receipt) -> Value {
     })
 }
 
+type NewRecords = Vec<(OwnedRecord, Option<u32>)>;
+
 pub(super) async fn produce(question: Question, sent: Sent) -> Result<Response> {
     let Question { state, name, asked, headers, .. } = question;
     let mut sending = Sending::of(asked, &headers)?;
     let body = WholeBody::new(&state, &headers, sent).await?;
+    if body.is_at_hand() {
+        let records = sending.records(body.read()?)?;
+        let shared = state.shared_sync.clone();
+        let send = move || send(&state, &name, &sending, &records, false);
+        return shared.write(send).await;
+    }
     blocking(move || {
         let records = sending.records(body.read()?)?;
-        let records: Vec<Record<'_>> = records
-            .iter()
-            .map(|(owned, partition)| Record { partition: *partition, ..owned.record() })
-            .collect();
-        let topic = state.topic(&name)?;
-        let options = sending.options();
-        let receipts = match records.as_slice() {
-            [] => return Err(Failure::bad_request("the body has no record")),
-            [record] => vec![topic.send(record, &options)?],
-            records => topic.send_batch(records, &options)?,
-        };
-        state.metrics.records_sent.inc_by(receipts.len() as u64);
-        let receipts = receipts.iter().map(|receipt| receipt_json(&name, receipt));
-        Ok(success(receipts.collect()))
+        send(&state, &name, &sending, &records, true)
     })
     .await
+}
+
+/// Sends records; without `syncs` the caller has them synced before anybody is told.
+fn send(
+    state: &AppState,
+    name: &str,
+    sending: &Sending,
+    records: &NewRecords,
+    syncs: bool,
+) -> Result<Response> {
+    let records = records.iter();
+    let records: Vec<Record<'_>> = records
+        .map(|(owned, partition)| Record { partition: *partition, ..owned.record() })
+        .collect();
+    let topic = state.topic(name)?;
+    let options = sending.options();
+    let receipts = match (records.as_slice(), syncs) {
+        ([], _) => return Err(Failure::bad_request("the body has no record")),
+        (records, false) => topic.send_leaving_sync(records, &options)?,
+        ([record], true) => vec![topic.send(record, &options)?],
+        (records, true) => topic.send_batch(records, &options)?,
+    };
+    state.metrics.records_sent.inc_by(receipts.len() as u64);
+    let receipts = receipts.iter().map(|receipt| receipt_json(name, receipt));
+    Ok(success(receipts.collect()))
 }
 
 /// `POST /topics/{topic}/producers/{producer}`: an epoch that no other producer of that name has.
