@@ -28,7 +28,7 @@ use verbs::{
     topic, verbs, version,
 };
 #[cfg(feature = "sql")]
-use verbs::{config, serve, sql};
+use verbs::{config, mcp, serve, sql};
 
 const AFTER_HELP: &str = "\
 Data goes to stdout, messages and the progress bar to stderr. '-' is stdin.
@@ -62,6 +62,8 @@ verbs! {
     Serve: serve::ServeArgs => serve::run,
     #[cfg(feature = "sql")]
     Config: config::ConfigCommand => config::run,
+    #[cfg(feature = "sql")]
+    Mcp: mcp::McpArgs => mcp::run,
     Delete: delete::DeleteArgs => delete::run,
     Graph: graph::GraphCommand => graph::run,
     Logs: logs::LogsCommand => logs::run,

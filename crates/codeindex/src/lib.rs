@@ -25,4 +25,4 @@ pub use files::{Progress, Skipped};
 pub use index::{IndexOptions, Indexed, index};
 pub use nodes::{external_id, node_id, symbol_id};
 pub use scip::{Imported, import_scip};
-pub use show::{Shown, Site, find, node_of, shown_edges};
+pub use show::{Relation, Shown, Site, chain, find, names_like, node_of, shown_edges, tree_of};

@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 use timestrata_engine::Result;
-use timestrata_graph::{Block, BlockId, Direction, Find, GraphView};
+use timestrata_graph::{Along, Block, BlockId, Direction, Find, GraphView};
 
-use crate::nodes::{FACTS, TREE};
+use crate::nodes::{FACTS, TREE, tree_id};
+
+/// Kinds of edges that a chain from one name to another goes along.
+const CHAINED: [&str; 3] = ["calls", "imports", "inherits"];
 
 /// A place in a source file: the line from 1, the column in bytes from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +35,55 @@ pub struct Shown {
     pub sites: Vec<Site>,
     /// Whether the reference was found only because nothing else has that name.
     pub is_by_name: bool,
+}
+
+/// What a name can be linked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// Who calls it.
+    Callers,
+    /// What it calls.
+    Callees,
+    /// What it imports.
+    Imports,
+    /// Who imports it.
+    Importers,
+    /// What it inherits from.
+    Bases,
+    /// What inherits from it.
+    Derived,
+    /// What stands in it.
+    Members,
+}
+
+impl Relation {
+    /// The edges that say so.
+    #[must_use]
+    pub fn edges(self) -> (Direction, &'static str) {
+        match self {
+            Self::Callers => (Direction::In, "calls"),
+            Self::Callees => (Direction::Out, "calls"),
+            Self::Imports => (Direction::Out, "imports"),
+            Self::Importers => (Direction::In, "imports"),
+            Self::Bases => (Direction::Out, "inherits"),
+            Self::Derived => (Direction::In, "inherits"),
+            Self::Members => (Direction::Out, "contains"),
+        }
+    }
+
+    /// What there is to say where there is nothing to show.
+    #[must_use]
+    pub fn none(self, name: &str) -> String {
+        match self {
+            Self::Callers => format!("nothing calls '{name}'"),
+            Self::Callees => format!("'{name}' calls nothing"),
+            Self::Imports => format!("'{name}' imports nothing"),
+            Self::Importers => format!("nothing imports '{name}'"),
+            Self::Bases => format!("'{name}' inherits from nothing"),
+            Self::Derived => format!("nothing inherits from '{name}'"),
+            Self::Members => format!("nothing stands in '{name}'"),
+        }
+    }
 }
 
 impl Shown {
@@ -74,8 +126,15 @@ pub fn node_of(view: &GraphView, id: BlockId) -> Result<Option<Shown>> {
 /// What reading may fail with.
 pub fn find(view: &GraphView, name: &str) -> Result<Vec<Shown>> {
     let mut found = Vec::new();
+    // Most blocks needn't be taken apart to see that they have another name: text that JSON writes as it is.
+    let is_plain =
+        !name.contains(|letter: char| letter.is_control() || matches!(letter, '"' | '\\'));
+    let may_be =
+        |block: &Block| !is_plain || block.metadata().is_some_and(|said| said.contains(name));
     for block in view.find(&Find::default())? {
-        let Some(shown) = Shown::of(&block) else { continue };
+        let Some(shown) = Some(&block).filter(|block| may_be(block)).and_then(Shown::of) else {
+            continue;
+        };
         let ends_so = || shown.qualified.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
         if shown.qualified == name || ends_so() {
             found.push(shown);
@@ -83,6 +142,60 @@ pub fn find(view: &GraphView, name: &str) -> Result<Vec<Shown>> {
     }
     found.sort_by(|a, b| (&a.path, a.start, &a.qualified).cmp(&(&b.path, b.start, &b.qualified)));
     Ok(found)
+}
+
+/// Names that hold a text in any case, shortest first, `most` of them at most: for who has asked for one that
+/// nothing has.
+///
+/// # Errors
+/// What reading may fail with.
+pub fn names_like(view: &GraphView, part: &str, most: usize) -> Result<Vec<String>> {
+    let part = part.to_lowercase();
+    let blocks = view.find(&Find::default())?;
+    let all = blocks.iter().filter_map(Shown::of).map(|shown| shown.qualified);
+    let mut names: Vec<String> = all.filter(|name| name.to_lowercase().contains(&part)).collect();
+    names.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    names.dedup();
+    names.truncate(most);
+    Ok(names)
+}
+
+/// A shortest chain of calls, imports and inheritance from one of some blocks to one of others; `None` if there
+/// is none. `go_on` is asked before each search.
+///
+/// # Errors
+/// That of `go_on`; what reading may fail with.
+pub fn chain(
+    view: &GraphView,
+    from: &[Shown],
+    to: &[Shown],
+    go_on: impl Fn() -> Result<()>,
+) -> Result<Option<Vec<Shown>>> {
+    let along = Along { kinds: &CHAINED, ..Along::default() };
+    let mut shortest: Option<Vec<BlockId>> = None;
+    for source in from {
+        for target in to {
+            go_on()?;
+            let Some(route) = view.shortest_path(source.id, target.id, &along, false)?.route else {
+                continue;
+            };
+            if shortest.as_ref().is_none_or(|known| route.ids.len() < known.len()) {
+                shortest = Some(route.ids);
+            }
+        }
+    }
+    let Some(ids) = shortest else { return Ok(None) };
+    let nodes = ids.into_iter().map(|id| node_of(view, id));
+    Ok(Some(nodes.filter_map(Result::transpose).collect::<Result<_>>()?))
+}
+
+/// The folder of sources that a graph was made of; `None` if it is no code graph.
+///
+/// # Errors
+/// What reading may fail with.
+pub fn tree_of(view: &GraphView) -> Result<Option<String>> {
+    let block = view.get(tree_id())?;
+    Ok(block.and_then(|block| block.source_uri().map(str::to_owned)))
 }
 
 /// What is at the other ends of a block's edges of a kind, in the order of files and lines.

@@ -79,6 +79,14 @@ mod documents;
 pub use arrow_array;
 pub use arrow_schema;
 pub use commit::commit_together;
+#[cfg(all(
+    feature = "graph",
+    feature = "logs",
+    feature = "table",
+    feature = "timelog",
+    feature = "topic"
+))]
+pub use extent::Extent;
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
 pub use owner::{drop_by_name, owner_of};
 #[cfg(all(
@@ -90,14 +98,7 @@ pub use owner::{drop_by_name, owner_of};
 ))]
 pub use role::{StreamRole, role_of};
 pub use timestrata_engine::{
-    Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, ChangeBatches,
-    ChangeFeed, ChangeKind, Changes, CheckReport, Clock, ColumnSize, CommitPart, CommittedChanges,
-    Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, HistoryStats, Io, KeyRange,
-    LeadKey, LeadKind, LockRank, Maintenance, Merge, MissingRange, Moment, PinInfo,
-    QuarantinedFile, RecoveryReport, RepairOptions, RepairReport, RepairedStream, Result,
-    Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat, Scan, ScanSpec, ScrubStats,
-    SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store, StoreId, StoreStats, Stream,
-    StreamChange, StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
+    Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, ChangeBatches, ChangeFeed, ChangeKind, Changes, CheckReport, Clock, ColumnSize, CommitPart, CommittedChanges, Durability, Error, ErrorKind, FileLeftOut, Finding, FORMAT_VERSION, HistoryStats, Io, KeyRange, LeadKey, LeadKind, LockRank, Maintenance, Merge, MissingRange, Moment, PinInfo, QuarantinedFile, QueryInfo, QueryState, RecoveryReport, RepairedStream, RepairOptions, RepairReport, Result, Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat, RunningQuery, Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store, StoreId, StoreStats, Stream, StreamChange, StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
 };
 #[cfg(feature = "graph")]
 pub use timestrata_graph as graph;
@@ -127,6 +128,15 @@ mod owner;
     feature = "topic"
 ))]
 mod role;
+
+#[cfg(all(
+    feature = "graph",
+    feature = "logs",
+    feature = "table",
+    feature = "timelog",
+    feature = "topic"
+))]
+mod extent;
 
 /// Its examples run.
 #[cfg(doctest)]

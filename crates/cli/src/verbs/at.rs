@@ -23,6 +23,12 @@ fn moment(text: &str) -> std::result::Result<Moment, String> {
 }
 
 impl At {
+    /// The moment, if it isn't now.
+    #[cfg(feature = "sql")]
+    pub(super) fn moment(&self) -> Option<Moment> {
+        self.at.clone()
+    }
+
     /// Opens the store in a directory for reading.
     pub(super) fn open(&self, dir: &Path) -> Result<Store> {
         let store = open(dir, Access::Read)?;

@@ -13,6 +13,8 @@ pub(crate) mod graph;
 pub(crate) mod info;
 pub(crate) mod ingest;
 pub(crate) mod logs;
+#[cfg(feature = "sql")]
+pub(crate) mod mcp;
 pub(crate) mod query;
 pub(crate) mod repair;
 #[cfg(feature = "sql")]

@@ -52,11 +52,11 @@ pub(crate) struct SqlArgs {
     timeout: Option<Duration>,
 }
 
-fn duration(text: &str) -> std::result::Result<Duration, String> {
+pub(super) fn duration(text: &str) -> std::result::Result<Duration, String> {
     duration_of_text(text).ok_or_else(|| "a duration such as '30s'".to_owned())
 }
 
-fn size(text: &str) -> std::result::Result<u64, String> {
+pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
     size_of_text(text).ok_or_else(|| "a size such as '512MiB'".to_owned())
 }
 

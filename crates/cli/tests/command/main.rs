@@ -12,6 +12,7 @@ mod logs_real_data;
 mod logs_tail;
 mod logs_verbs;
 mod maintain;
+mod mcp;
 mod query;
 mod real_data;
 mod refusals;

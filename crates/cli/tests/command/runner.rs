@@ -36,6 +36,19 @@ impl Runner {
         name.to_owned()
     }
 
+    /// The text of a file of the user.
+    #[expect(clippy::disallowed_methods, reason = "a user's file, not a file of a store")]
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Puts a folder in the place of another one.
+    #[expect(clippy::disallowed_methods, reason = "what a user does to whole stores")]
+    pub(crate) fn replace(&self, from: &str, to: &str) {
+        fs::rename(self.path(to), self.path("replaced")).unwrap();
+        fs::rename(self.path(from), self.path(to)).unwrap();
+    }
+
     /// Makes a folder of the user.
     #[expect(clippy::disallowed_methods, reason = "a user's folder, not one of a store")]
     pub(crate) fn dir(&self, name: &str) {

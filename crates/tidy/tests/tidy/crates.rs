@@ -4,7 +4,7 @@ use timestrata_tidy::{expect_none, texts};
 use toml::{Table, Value};
 
 /// Each crate of the workspace, and those it may stand on.
-const MAY_USE: [(&str, &[&str]); 24] = [
+const MAY_USE: [(&str, &[&str]); 25] = [
     ("lab/cutfs", &["io"]),
     ("crates/io", &[]),
     ("crates/format", &[]),
@@ -37,7 +37,8 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "sql",
         ],
     ),
-    ("crates/cli", &["codeindex", "engine", "timestrata", "sql", "server"]),
+    ("crates/mcp", &["codeindex", "timestrata"]),
+    ("crates/cli", &["codeindex", "engine", "mcp", "timestrata", "sql", "server"]),
     (
         "python",
         &[
@@ -64,9 +65,10 @@ const MAY_USE: [(&str, &[&str]); 24] = [
 ];
 
 /// What may be used only by some crates.
-const RESERVED: [(&str, &[&str]); 5] = [
+const RESERVED: [(&str, &[&str]); 6] = [
     ("datafusion", &["crates/sql"]),
-    ("tokio", &["crates/sql", "crates/server", "crates/cli", "bench/rust", "python"]),
+    ("tokio", &["crates/sql", "crates/server", "crates/mcp", "crates/cli", "bench/rust", "python"]),
+    ("rmcp", &["crates/mcp"]),
     // Benchmarks need a server that does nothing to hold the real one against.
     ("axum", &["crates/server", "bench/rust"]),
     ("pyo3", &["python"]),

@@ -83,6 +83,7 @@ fn anchors(document: &str) -> Vec<String> {
 fn every_promise_names_a_test_that_exists() {
     for document in [
         "docs/durability.md",
+        "docs/guides/agents.md",
         "docs/guides/changes.md",
         "docs/guides/graph.md",
         "docs/guides/logs.md",

@@ -4,8 +4,8 @@ use std::io::{self, BufWriter, Write};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use timestrata::graph::{Along, Direction, GraphView};
-use timestrata_codeindex::{Shown, find as find_name, node_of, shown_edges};
+use timestrata::graph::{Direction, GraphView};
+use timestrata_codeindex::{Relation, Shown, chain, find as find_name, shown_edges};
 
 use super::{GraphOfStore, ShownFormat};
 use crate::failure::{Failure, Result};
@@ -63,29 +63,16 @@ enum What {
     Members,
 }
 
-impl What {
-    fn edges(self) -> (Direction, &'static str) {
-        match self {
-            Self::Callers => (Direction::In, "calls"),
-            Self::Callees => (Direction::Out, "calls"),
-            Self::Imports => (Direction::Out, "imports"),
-            Self::Importers => (Direction::In, "imports"),
-            Self::Bases => (Direction::Out, "inherits"),
-            Self::Derived => (Direction::In, "inherits"),
-            Self::Members => (Direction::Out, "contains"),
-        }
-    }
-
-    /// What there is to say where there is nothing to show.
-    fn none(self, name: &str) -> String {
-        match self {
-            Self::Callers => format!("nothing calls '{name}'"),
-            Self::Callees => format!("'{name}' calls nothing"),
-            Self::Imports => format!("'{name}' imports nothing"),
-            Self::Importers => format!("nothing imports '{name}'"),
-            Self::Bases => format!("'{name}' inherits from nothing"),
-            Self::Derived => format!("nothing inherits from '{name}'"),
-            Self::Members => format!("nothing stands in '{name}'"),
+impl From<What> for Relation {
+    fn from(what: What) -> Self {
+        match what {
+            What::Callers => Self::Callers,
+            What::Callees => Self::Callees,
+            What::Imports => Self::Imports,
+            What::Importers => Self::Importers,
+            What::Bases => Self::Bases,
+            What::Derived => Self::Derived,
+            What::Members => Self::Members,
         }
     }
 }
@@ -127,7 +114,8 @@ pub(super) fn find(arguments: &FindArgs) -> Result<()> {
 
 pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
     let view = arguments.of.view()?;
-    let (direction, kind) = arguments.what.edges();
+    let relation = Relation::from(arguments.what);
+    let (direction, kind) = relation.edges();
     let mut out = Printer::new(arguments.format);
     let candidates = named(&view, &arguments.of, &arguments.name)?;
     let is_one_of_many = candidates.len() > 1;
@@ -142,7 +130,7 @@ pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
     }
     out.finish()?;
     if !is_any {
-        return Err(Failure::plain(arguments.what.none(&arguments.name)));
+        return Err(Failure::plain(relation.none(&arguments.name)));
     }
     if let ([first, _, ..], ShownFormat::Text) = (candidates.as_slice(), arguments.format) {
         tell(format_args!(
@@ -161,24 +149,15 @@ pub(super) fn path(arguments: &PathArgs) -> Result<()> {
         named(&view, &arguments.of, &arguments.from)?,
         named(&view, &arguments.of, &arguments.to)?,
     );
-    let along = Along { kinds: &["calls", "imports", "inherits"], ..Along::default() };
-    let mut routes = Vec::new();
-    for source in &from {
-        for target in &to {
-            routes.extend(view.shortest_path(source.id, target.id, &along, false)?.route);
-        }
-    }
-    let Some(route) = routes.into_iter().min_by_key(|route| route.ids.len()) else {
+    let Some(route) = chain(&view, &from, &to, || Ok(()))? else {
         return Err(Failure::plain(format!(
             "nothing leads from '{}' to '{}'",
             arguments.from, arguments.to
         )));
     };
     let mut out = Printer::new(arguments.format);
-    for id in &route.ids {
-        if let Some(shown) = node_of(&view, *id)? {
-            out.print(&shown, None)?;
-        }
+    for shown in &route {
+        out.print(shown, None)?;
     }
     out.finish()
 }

@@ -4,32 +4,51 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampNanosecondType;
 use arrow_cast::display::array_value_to_string;
-use timestrata::graph::GraphPart;
-use timestrata::logs::is_logs;
-use timestrata::table::time_array;
-use timestrata::timelog::Unit;
-use timestrata::topic::{is_topic, record_streams};
-use timestrata::{KeyRange, LeadKey, Row, Snapshot, Store, Stream};
-
-use crate::failure::Result;
-use crate::times;
+use arrow_schema::TimeUnit;
+use timestrata_engine::{KeyRange, LeadKey, Result, Row, Snapshot, Store, Stream};
+use timestrata_graph::GraphPart;
+use timestrata_logs::is_logs;
+use timestrata_table::time_array;
+use timestrata_timelog::Unit;
+use timestrata_topic::{is_topic, record_streams};
+use timestrata_values::time;
 
 /// Where the time of a record is.
 const RECORD_TIME: &str = "timestamp";
 
 /// Rows, and from when to when.
-#[derive(Debug, Default)]
-pub(super) struct Extent {
+///
+/// ```
+/// use timestrata::timelog::{Timelog, TimelogOptions};
+/// use timestrata::{Extent, Settings, Store};
+///
+/// # fn main() -> timestrata::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let door = Timelog::create(&store, "door", TimelogOptions::default())?;
+/// door.append(1_700_000_000_000, b"opened")?;
+/// let extent = Extent::of(&store, &store.snapshot()?, &store.expect_stream("door")?)?;
+/// assert_eq!((extent.rows, extent.first.as_deref()), (1, Some("2023-11-14T22:13:20.000Z")));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extent {
     /// Rows of a stream, records of a topic, blocks of a graph.
-    pub(super) rows: u64,
+    pub rows: u64,
     /// Of a graph.
-    pub(super) edges: Option<u64>,
-    pub(super) first: Option<String>,
-    pub(super) last: Option<String>,
+    pub edges: Option<u64>,
+    /// The smallest leading key, as text; the time of a topic's first record; nothing of a graph.
+    pub first: Option<String>,
+    /// The same at the other end.
+    pub last: Option<String>,
 }
 
 impl Extent {
-    pub(super) fn of(store: &Store, snapshot: &Snapshot, stream: &Stream) -> Result<Self> {
+    /// What a snapshot has of a stream that nobody owns, or of the model whose own stream it is.
+    ///
+    /// # Errors
+    /// What reading may fail with.
+    pub fn of(store: &Store, snapshot: &Snapshot, stream: &Stream) -> Result<Self> {
         if is_topic(stream) {
             return Self::of_topic(store, snapshot, stream);
         }
@@ -56,7 +75,7 @@ impl Extent {
             first = first.into_iter().chain(earliest).min();
             last = last.into_iter().chain(latest).max();
         }
-        let shown = |ns| times::format(ns, Unit::Nano);
+        let shown = |ns| time_shown(ns, TimeUnit::Nanosecond);
         Ok(Self { rows, edges: None, first: first.map(shown), last: last.map(shown) })
     }
 
@@ -79,14 +98,18 @@ fn time_of(record: &Row) -> Option<i64> {
 fn key_shown(stream: &Stream, key: LeadKey) -> String {
     let LeadKey::Time(time) = key else { return key.to_string() };
     let unit = match stream.property("unit") {
-        Some(unit) => unit.parse::<Unit>().ok(),
-        None => is_logs(stream).then_some(Unit::Nano),
+        Some(unit) => unit.parse::<Unit>().ok().map(Unit::to_arrow),
+        None => is_logs(stream).then_some(TimeUnit::Nanosecond),
     };
     if let Some(unit) = unit {
-        return times::format(time, unit);
+        return time_shown(time, unit);
     }
     let data_type = stream.schema().field(stream.lead_column()).data_type().clone();
     let shown = time_array(&data_type, vec![time]).ok();
     // The calendar ends before the numbers do.
     shown.and_then(|time| array_value_to_string(&time, 0).ok()).unwrap_or_else(|| time.to_string())
+}
+
+fn time_shown(at: i64, unit: TimeUnit) -> String {
+    time::format(at, unit).unwrap_or_else(|| at.to_string())
 }

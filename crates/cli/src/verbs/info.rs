@@ -1,7 +1,5 @@
 //! `timestrata info`.
 
-mod extent;
-
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,11 +10,10 @@ use timestrata::logs::{Logs, is_logs};
 use timestrata::table::is_table;
 use timestrata::timelog::Unit;
 use timestrata::{
-    ColumnSize, Error, ErrorKind, HistoryStats, QuarantinedFile, Snapshot, Store, StoreStats,
-    Stream, StreamStats, owner_of,
+    ColumnSize, Error, ErrorKind, Extent, HistoryStats, QuarantinedFile, Snapshot, Store,
+    StoreStats, Stream, StreamStats, owner_of,
 };
 
-use self::extent::Extent;
 use super::at::At;
 use super::repair::missing_as_json;
 use super::{bytes_shown, counted, grouped};
