@@ -120,11 +120,6 @@ pub(super) fn schema(unit: Unit, columns: Option<&ValueColumns>) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// Whether a stream is a time log's.
-pub(super) fn is_timelog(stream: &Stream) -> bool {
-    stream.property(MODEL_PROPERTY) == Some(MODEL)
-}
-
 /// Reads the value columns of a typed log's stream.
 pub(super) fn columns_of_stream(stream: &Stream) -> Result<ValueColumns> {
     let is_record = stream.property(VALUES_PROPERTY) == Some(RECORD);

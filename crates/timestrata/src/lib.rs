@@ -98,7 +98,15 @@ pub use owner::{drop_by_name, owner_of};
 ))]
 pub use role::{StreamRole, role_of};
 pub use timestrata_engine::{
-    Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, ChangeBatches, ChangeFeed, ChangeKind, Changes, CheckReport, Clock, ColumnSize, CommitPart, CommittedChanges, Durability, Error, ErrorKind, FileLeftOut, Finding, FORMAT_VERSION, HistoryStats, Io, KeyRange, LeadKey, LeadKind, LockRank, Maintenance, Merge, MissingRange, Moment, PinInfo, QuarantinedFile, QueryInfo, QueryState, RecoveryReport, RepairedStream, RepairOptions, RepairReport, Result, Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat, RunningQuery, Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share, Snapshot, Store, StoreId, StoreStats, Stream, StreamChange, StreamId, StreamSpec, StreamStats, check, duration_of_text, repair, size_of_text,
+    Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, ChangeBatches,
+    ChangeFeed, ChangeKind, Changes, CheckReport, Clock, ColumnSize, CommitPart, CommittedChanges,
+    Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, HistoryStats, Io, KeyRange,
+    LeadKey, LeadKind, LockRank, Maintenance, Merge, MissingRange, Moment, PinInfo,
+    QuarantinedFile, QueryInfo, QueryState, RecoveryReport, RepairOptions, RepairReport,
+    RepairedStream, Result, Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat,
+    RunningQuery, Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share,
+    Snapshot, Store, StoreId, StoreStats, Stream, StreamChange, StreamId, StreamSpec, StreamStats,
+    check, duration_of_text, repair, size_of_text,
 };
 #[cfg(feature = "graph")]
 pub use timestrata_graph as graph;

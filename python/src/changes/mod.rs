@@ -2,6 +2,7 @@
 
 mod change;
 mod feed;
+mod open;
 
 pub(crate) use change::{Change, CommittedChanges};
 pub(crate) use feed::Changes;

@@ -48,6 +48,17 @@ impl StreamEntry {
         *self.tombstones.entry(key_of(&tombstone)).or_default() += 1;
     }
 
+    fn remove_tombstone(&mut self, tombstone: &Tombstone) -> Result<(), String> {
+        let key = key_of(tombstone);
+        let count = self.tombstones.get_mut(&key);
+        let count = count.ok_or_else(|| "no such tombstone to remove".to_owned())?;
+        *count -= 1;
+        if *count == 0 {
+            self.tombstones.remove(&key);
+        }
+        Ok(())
+    }
+
     /// What makes the range deletes `wanted`, which are all different, out of those there are.
     pub(crate) fn to_tombstones(&self, wanted: &[Tombstone]) -> Vec<ManifestOp> {
         let stream = self.definition.id;
@@ -182,14 +193,7 @@ impl ManifestState {
                 self.entry(*stream)?.add_tombstone(*tombstone);
             }
             ManifestOp::RemoveTombstone { stream, tombstone } => {
-                let tombstones = &mut self.entry(*stream)?.tombstones;
-                let key = key_of(tombstone);
-                let count = tombstones.get_mut(&key);
-                let count = count.ok_or_else(|| "no such tombstone to remove".to_owned())?;
-                *count -= 1;
-                if *count == 0 {
-                    tombstones.remove(&key);
-                }
+                self.entry(*stream)?.remove_tombstone(tombstone)?;
             }
             ManifestOp::FlushedThrough { stream, seq } => {
                 let entry = self.entry(*stream)?;

@@ -30,6 +30,7 @@ fn try_refresh(engine: &Engine, wal_dir: &Path, progress: &mut FollowerProgress)
     let Some(loaded) = manifest::load_again(&*engine.io.disk, &engine.dir)? else {
         return Err(Error::new(ErrorKind::NotFound, "the store has gone").at(&engine.dir));
     };
+    check_is_it(engine, &loaded)?;
     let mut report = RecoveryReport::default();
     if loaded.stamp() == progress.manifest {
         // What is missing before a commit went straight to runs meanwhile, unless the manifest is
@@ -66,6 +67,16 @@ fn try_refresh(engine: &Engine, wal_dir: &Path, progress: &mut FollowerProgress)
     drop(old);
     *progress = FollowerProgress { manifest: loaded.stamp(), position: fresh.tail.position };
     Ok(seq)
+}
+
+/// An error if another store lies where the one was that was opened.
+pub(crate) fn check_is_it(engine: &Engine, loaded: &LoadedManifest) -> Result<()> {
+    if loaded.store_id == engine.folder.store_id {
+        return Ok(());
+    }
+    let message = "another store has taken the place of the one that was opened";
+    let error = Error::new(ErrorKind::NotFound, message).at(&engine.dir);
+    Err(error.hinting("open the path again"))
 }
 
 fn has_moved(engine: &Engine, manifest: ManifestStamp) -> Result<bool> {

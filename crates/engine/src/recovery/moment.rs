@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use timestrata_format::{RunMeta, SeqNo, WalId};
 
+use super::follow::check_is_it;
 use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs, readable_history};
 use crate::directory::WAL_DIR;
 use crate::manifest::{
@@ -66,6 +67,7 @@ pub(crate) fn beside<T>(
     loop {
         let before = manifest::load_again(&*engine.io.disk, &engine.dir)?;
         let Some(loaded) = before else { return Ok(None) };
+        check_is_it(engine, &loaded)?;
         let history = history_of(engine, &loaded);
         let kept = first_kept(engine, history.as_ref())?;
         let error = match read(&loaded, history.as_ref()) {

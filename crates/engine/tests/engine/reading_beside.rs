@@ -12,7 +12,7 @@ use std::thread;
 
 use crate::stepped_disk::stepped;
 use crate::support::*;
-use timestrata_engine::{Access, Changes, Durability, Io, Store, StreamId, check};
+use timestrata_engine::{Access, Changes, Durability, ErrorKind, Io, Store, StreamId, check};
 
 /// Rows of a commit that goes straight to runs.
 const LARGE_ROWS: i64 = 80;
@@ -169,4 +169,20 @@ fn a_reader_opens_beside_a_writer_that_comes_and_goes() {
         assert!(opened > 0);
     });
     assert_eq!(read(&machine.open(tiny()), "events").len(), 400);
+}
+
+#[test]
+fn a_reader_is_told_that_another_store_has_taken_the_place_of_its_own() {
+    let machine = Machine::new();
+    let first = machine.open(tiny());
+    append(&first, first.create_stream(keep("events")).unwrap(), &[pair(1, "one")]);
+    let reader = machine.try_open(Access::Read, tiny()).unwrap();
+    first.close().unwrap();
+    machine.files().iter().for_each(|path| machine.io.disk.remove(path).unwrap());
+    let other = machine.open(tiny());
+    append(&other, other.create_stream(latest("events")).unwrap(), &[pair(2, "two")]);
+    let error = reader.refresh().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert!(error.to_string().contains("another store"), "{error}");
+    assert_eq!(read(&reader, "events"), [pair(1, "one")], "what it has seen stays");
 }
