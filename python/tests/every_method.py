@@ -190,7 +190,7 @@ class World:
         for part in (commit.table("t"), commit.topic("events"), commit.logs("app"), commit.graph("g"), commit.timelog("log")):
             keep(part)
         # A store in memory tells nobody of its changes.
-        followed = timestrata.open(self.folder / f"followed{id(self)}")
+        followed = timestrata.open(self.folder / f"followed{id(self)}", history_min=600)
         self.made.append(followed)
         followed.table("t").append({"time": ["2024-05-01"], "x": [1]})
         changes = followed.changes(0)

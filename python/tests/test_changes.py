@@ -16,7 +16,7 @@ from waiting import until
 
 
 def opened(path: Path, **settings: object) -> timestrata.Store:
-    return timestrata.open(path, **settings)  # type: ignore[arg-type]
+    return timestrata.open(path, history_min="10m", **settings)  # type: ignore[arg-type]
 
 
 def told(changes: timestrata.Changes) -> list[tuple[object, ...]]:
@@ -173,7 +173,7 @@ def test_a_follower_by_name_goes_on_where_it_saved(tmp_path: Path) -> None:
 
 WRITER = """
 import sys, timestrata
-with timestrata.open(sys.argv[1], memtable_bytes_max="64KiB") as store:
+with timestrata.open(sys.argv[1], history_min="10m", memtable_bytes_max="64KiB") as store:
     table, log = store.table("t"), store.timelog("log")
     for n in range(200):
         table.append({"time": [1_700_000_000 + n] * 50, "x": [n] * 50, "text": ["x" * 40] * 50})
@@ -186,25 +186,25 @@ with timestrata.open(sys.argv[1], memtable_bytes_max="64KiB") as store:
 
 def test_another_process_follows_the_writer(tmp_path: Path) -> None:
     opened(tmp_path / "s").close()
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, tmp_path / "s"])
     copy: list[int] = []
-    with timestrata.open(tmp_path / "s", mode="r") as reader:
-        changes = reader.changes(0, follow=True)
-        expected = 0
-        for commit in changes:
-            expected += 1
-            assert commit.seq == expected
-            for change in commit.changes:
-                if change.name == "t" and change.rows is not None:
-                    found = [row["x"] for row in change.rows]
-                    if change.kind == "inserted":
-                        copy.extend(found)
-                    else:
-                        assert change.kind == "deleted_rows"
-                        for x in found:
-                            copy.remove(x)
-            if commit.seq == 404:
-                break
-    assert writer.wait(60) == 0
+    with subprocess.Popen([sys.executable, "-c", WRITER, tmp_path / "s"]) as writer:
+        with timestrata.open(tmp_path / "s", mode="r") as reader:
+            changes = reader.changes(0, follow=True)
+            expected = 0
+            for commit in changes:
+                expected += 1
+                assert commit.seq == expected
+                for change in commit.changes:
+                    if change.name == "t" and change.rows is not None:
+                        found = [row["x"] for row in change.rows]
+                        if change.kind == "inserted":
+                            copy.extend(found)
+                        else:
+                            assert change.kind == "deleted_rows"
+                            for x in found:
+                                copy.remove(x)
+                if commit.seq == 404:
+                    break
+        assert writer.wait(60) == 0
     with timestrata.open(tmp_path / "s", mode="r") as store:
         assert sorted(row["x"] for row in store.table("t").scan(columns=["x"])) == sorted(copy)

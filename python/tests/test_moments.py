@@ -47,7 +47,7 @@ def answers(store: timestrata.Store) -> Answers:
 
 
 def test_every_model_and_sql_answer_as_they_did_behind_each_commit(tmp_path: Path) -> None:
-    with timestrata.open(tmp_path / "s", maintenance="manual") as store:
+    with timestrata.open(tmp_path / "s", history_min="10m", maintenance="manual") as store:
         seen = {}
         for number in range(1, 7):
             seq = write(store, number)

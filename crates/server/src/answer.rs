@@ -132,6 +132,11 @@ fn json_body(batches: &[RecordBatch]) -> Result<Body> {
     Ok(body.into())
 }
 
+/// Appends rows as an array of JSON objects.
+pub(crate) fn json_rows(batches: &[RecordBatch], out: &mut Vec<u8>) -> Result<()> {
+    json::write(batches, out).map_err(unwritten)
+}
+
 /// One row as a JSON value.
 pub(crate) fn json_row(row: &RecordBatch) -> Result<serde_json::Value> {
     let mut text = Vec::new();

@@ -1,6 +1,7 @@
 //! What is answered, by path: the endpoints of all models, and the router that is made of them.
 
 mod asked;
+mod changes;
 mod graphs;
 mod health;
 mod ingest;
@@ -33,12 +34,13 @@ const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
 type Route = Endpoint<AppState>;
 
 /// Everything that there is, model by model.
-static ENDPOINTS: [&[Route]; 10] = [
+static ENDPOINTS: [&[Route]; 11] = [
     tables::ENDPOINTS,
     logs::ENDPOINTS,
     topics::ENDPOINTS,
     graphs::ENDPOINTS,
     timelogs::ENDPOINTS,
+    changes::ENDPOINTS,
     sql::ENDPOINTS,
     queries::ENDPOINTS,
     metrics::ENDPOINTS,

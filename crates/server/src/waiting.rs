@@ -21,6 +21,7 @@ pub(crate) struct Waiter {
     state: AppState,
     appended: watch::Receiver<u64>,
     until_ns: u64,
+    interval: Duration,
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -29,7 +30,18 @@ impl Waiter {
     pub(crate) fn new(state: &AppState, wait: Duration) -> Self {
         let wait_ns = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
         let until_ns = state.clock.monotonic_ns().saturating_add(wait_ns);
-        Self { state: state.clone(), appended: state.appended.clone(), until_ns, permit: None }
+        let interval = match state.store.is_read_only() {
+            true => FOLLOW_INTERVAL,
+            false => LOOK_INTERVAL,
+        };
+        let appended = state.appended.clone();
+        Self { state: state.clone(), appended, until_ns, interval, permit: None }
+    }
+
+    /// For what nobody tells: looks as often as that.
+    pub(crate) fn looking_every(mut self, interval: Duration) -> Self {
+        self.interval = interval.min(self.interval);
+        self
     }
 
     /// To be called before each look, so that nothing is missed that comes while it is taken.
@@ -53,10 +65,6 @@ impl Waiter {
             })?);
             self.state.metrics.waits.inc();
         }
-        let interval = match self.state.store.is_read_only() {
-            true => FOLLOW_INTERVAL,
-            false => LOOK_INTERVAL,
-        };
         let appended = async {
             if self.appended.changed().await.is_err() {
                 // Nobody tells any more: the store is closed, which the next look finds.
@@ -65,7 +73,7 @@ impl Waiter {
         };
         tokio::select! {
             () = appended => {}
-            () = sleep(interval.min(Duration::from_nanos(left_ns))) => {}
+            () = sleep(self.interval.min(Duration::from_nanos(left_ns))) => {}
             () = self.state.stopped() => {}
         }
         Ok(true)

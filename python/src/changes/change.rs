@@ -16,7 +16,7 @@ use crate::timestamp::datetime_of_ns;
 /// --------
 /// >>> import tempfile, timestrata
 /// >>> folder = tempfile.TemporaryDirectory()
-/// >>> store = timestrata.open(folder.name)
+/// >>> store = timestrata.open(folder.name, history_min=600)
 /// >>> store.timelog("door").append(1, "opened")
 /// >>> [commit] = store.changes(0)
 /// >>> commit.seq, commit.changes
@@ -70,7 +70,7 @@ impl CommittedChanges {
 /// --------
 /// >>> import tempfile, timestrata
 /// >>> folder = tempfile.TemporaryDirectory()
-/// >>> store = timestrata.open(folder.name)
+/// >>> store = timestrata.open(folder.name, history_min=600)
 /// >>> rooms = store.table("rooms")
 /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
 /// 2

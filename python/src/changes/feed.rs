@@ -26,7 +26,7 @@ const BYTES_MAX: usize = 1 << 20;
 /// --------
 /// >>> import tempfile, timestrata
 /// >>> folder = tempfile.TemporaryDirectory()
-/// >>> store = timestrata.open(folder.name)
+/// >>> store = timestrata.open(folder.name, history_min=600)
 /// >>> door = store.timelog("door")
 /// >>> door.append(1, "opened")
 /// >>> door.delete_range(0, 10)

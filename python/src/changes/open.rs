@@ -48,7 +48,7 @@ impl Store {
     /// --------
     /// >>> import tempfile, timestrata
     /// >>> folder = tempfile.TemporaryDirectory()
-    /// >>> store = timestrata.open(folder.name)
+    /// >>> store = timestrata.open(folder.name, history_min=600)
     /// >>> rooms = store.table("rooms")
     /// >>> rooms.append({"time": ["2024-05-01", "2024-05-02"], "celsius": [20.0, 21.5]})
     /// 2
@@ -84,7 +84,7 @@ impl Store {
     /// --------
     /// >>> import tempfile, timestrata
     /// >>> folder = tempfile.TemporaryDirectory()
-    /// >>> store = timestrata.open(folder.name)
+    /// >>> store = timestrata.open(folder.name, history_min=600)
     /// >>> changes = store.changes(0, name="search index")
     /// >>> store.followers()
     /// {'search index': 0}

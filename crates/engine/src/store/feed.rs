@@ -24,7 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 /// # let temporary = tempfile::tempdir()?;
 /// # let dir = temporary.path().join("store");
-/// let store = Store::open(&dir, Settings::default())?;
+/// let settings = Settings { history_min: Duration::from_secs(600), ..Settings::default() };
+/// let store = Store::open(&dir, settings)?;
 /// # let schema = Schema::new(vec![
 /// #     Field::new("time", DataType::Int64, false),
 /// #     Field::new("celsius", DataType::Float64, true),
@@ -81,7 +82,8 @@ impl Store {
     /// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     /// # let temporary = tempfile::tempdir()?;
     /// # let dir = temporary.path().join("store");
-    /// let store = Store::open(&dir, Settings::default())?;
+    /// let settings = Settings { history_min: std::time::Duration::from_secs(600), ..Settings::default() };
+    /// let store = Store::open(&dir, settings)?;
     /// let feed = store.follow("search index", None)?;
     /// feed.save(feed.last_seq())?;
     /// assert_eq!(store.followers()?["search index"], store.stats().last_seq);

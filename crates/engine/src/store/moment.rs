@@ -43,12 +43,14 @@ impl Store {
     ///
     /// ```
     /// # use std::sync::Arc;
+    /// # use std::time::Duration;
     /// # use arrow_schema::{DataType, Field, Schema};
     /// # use timestrata_engine::*;
     /// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     /// # let temporary = tempfile::tempdir()?;
     /// # let dir = temporary.path().join("store");
-    /// let store = Store::open(&dir, Settings::default())?;
+    /// let settings = Settings { history_min: Duration::from_secs(600), ..Settings::default() };
+    /// let store = Store::open(&dir, settings)?;
     /// # let schema = Schema::new(vec![
     /// #     Field::new("time", DataType::Int64, false),
     /// #     Field::new("celsius", DataType::Float64, true),

@@ -3,6 +3,7 @@
 
 mod answers;
 mod bad_input;
+mod changes;
 mod curl;
 mod described;
 mod ending;

@@ -33,8 +33,17 @@ const MAY_USE: [(&str, &[&str]); 25] = [
     (
         "crates/server",
         &[
-            "engine", "merkle", "values", "table", "timelog", "logs", "topic", "graph", "ingest",
+            "engine",
+            "merkle",
+            "values",
+            "table",
+            "timelog",
+            "logs",
+            "topic",
+            "graph",
+            "ingest",
             "sql",
+            "timestrata",
         ],
     ),
     ("crates/mcp", &["codeindex", "timestrata"]),
