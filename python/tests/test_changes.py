@@ -189,6 +189,8 @@ def test_another_process_follows_the_writer(tmp_path: Path) -> None:
     copy: list[int] = []
     with subprocess.Popen([sys.executable, "-c", WRITER, tmp_path / "s"]) as writer:
         with timestrata.open(tmp_path / "s", mode="r") as reader:
+            # While the writer is still opening the store, what is kept is not told yet.
+            until(lambda: reader.refresh() > 0)
             changes = reader.changes(0, follow=True)
             expected = 0
             for commit in changes:

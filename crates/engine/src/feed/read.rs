@@ -106,7 +106,8 @@ impl Feed {
     fn check<'a>(&self, engine: &Engine, history: Option<&'a History>) -> Result<&'a History> {
         let last = self.place.last;
         let history = history.ok_or_else(|| engine.lost(last, None))?;
-        match last < history.oldest() {
+        // Commits that no edit tells of are in the log.
+        match last < history.oldest().min(history.newest()) {
             true => Err(engine.lost(last, Some(history.oldest()))),
             false => Ok(history),
         }

@@ -346,7 +346,8 @@ impl History {
 
     /// Whether a commit, the last one, is read by the newest state.
     pub(crate) fn is_newest(&self, seq: SeqNo) -> bool {
-        self.latest() <= seq
+        // Where what was taken away behind it is folded already, there is no other state.
+        self.latest() <= seq || seq < self.from
     }
 
     /// The oldest commit that can be read.

@@ -5,6 +5,7 @@
 use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use timestrata_format::{RunMeta, SeqNo, WalId};
 
@@ -12,12 +13,16 @@ use super::follow::check_is_it;
 use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs, readable_history};
 use crate::directory::WAL_DIR;
 use crate::manifest::{
-    self, History, LoadedManifest, MANIFEST_NAME, ManifestState, Tries, too_fast,
+    self, HISTORY_NAMES, History, LoadedManifest, MANIFEST_NAME, ManifestState, Tries, too_fast,
 };
 use crate::state::{Engine, RecoveryReport, RunHandle, StoreState};
 use crate::stream::open_definition;
 use crate::wal::{ReadMode, segment_ids};
 use crate::{Error, ErrorKind, Result, Stream};
+
+/// A reader waits so often for a writer to note an edit in its history, and for so long each time.
+const WAITS_MAX: usize = 100;
+const WAIT: Duration = Duration::from_millis(5);
 
 /// All streams as of a commit that is not the last one.
 ///
@@ -64,6 +69,7 @@ pub(crate) fn beside<T>(
     read: impl Fn(&LoadedManifest, Option<&History>) -> Result<T>,
 ) -> Result<Option<T>> {
     let mut tries = Tries::begin(&*engine.io.clock);
+    let mut waits = 0;
     loop {
         let before = manifest::load_again(&*engine.io.disk, &engine.dir)?;
         let Some(loaded) = before else { return Ok(None) };
@@ -80,12 +86,25 @@ pub(crate) fn beside<T>(
         };
         let history = history_of(engine, &after);
         if !after.differs_from(&loaded) && first_kept(engine, history.as_ref())? == kept {
-            return Err(error);
+            // A writer notes an edit in its history right behind it, if it has a processor.
+            let is_told = history.is_some() || !has_history(engine);
+            if is_told || waits == WAITS_MAX {
+                return Err(error);
+            }
+            waits += 1;
+            engine.committed.pause(WAIT);
+            continue;
         }
         if !tries.goes_on() {
             return Err(too_fast(&engine.dir));
         }
     }
+}
+
+/// Whether there is a history, if maybe of another manifest.
+fn has_history(engine: &Engine) -> bool {
+    let [name, ..] = HISTORY_NAMES;
+    engine.io.disk.exists(&engine.dir.join(name)).unwrap_or(false)
 }
 
 /// The first segment of the log that is there, and the oldest commit of which all is.
