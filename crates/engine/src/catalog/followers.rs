@@ -31,7 +31,7 @@ impl Engine {
             return Ok(*known);
         }
         let history = manifest.history().ok_or_else(|| self.lost(seq, None))?;
-        if seq < history.oldest() {
+        if !history.has_all_behind(seq) {
             return Err(self.lost(seq, Some(history.oldest())));
         }
         let last_seq = self.core.lock().last_seq;

@@ -106,10 +106,9 @@ impl Feed {
     fn check<'a>(&self, engine: &Engine, history: Option<&'a History>) -> Result<&'a History> {
         let last = self.place.last;
         let history = history.ok_or_else(|| engine.lost(last, None))?;
-        // Commits that no edit tells of are in the log.
-        match last < history.oldest().min(history.newest()) {
-            true => Err(engine.lost(last, Some(history.oldest()))),
-            false => Ok(history),
+        match history.has_all_behind(last) {
+            true => Ok(history),
+            false => Err(engine.lost(last, Some(history.oldest()))),
         }
     }
 

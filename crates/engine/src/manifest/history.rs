@@ -135,7 +135,7 @@ impl History {
         let mut history = Self {
             base: state.clone(),
             from: first.from_seq,
-            newest: first.from_seq,
+            newest: first.last_seq,
             end: end_of(&first),
             steps: VecDeque::new(),
             retired_bytes: 0,
@@ -241,7 +241,8 @@ impl History {
     /// Writes the whole file anew, with a first step for the base.
     fn write(&mut self) {
         let first = HistoryStep {
-            last_seq: self.from,
+            // What was taken away behind the last commit makes the next one the first that can be read.
+            last_seq: self.from.min(self.newest),
             from_seq: self.from,
             wall_ns: self.steps.front().map_or(0, |step| step.step.wall_ns),
             generation: self.end.generation,
@@ -353,6 +354,11 @@ impl History {
     /// The oldest commit that can be read.
     pub(crate) fn oldest(&self) -> SeqNo {
         self.from
+    }
+
+    /// Whether nothing is missing of what came behind a commit: commits that no edit tells of are in the log.
+    pub(crate) fn has_all_behind(&self, last: SeqNo) -> bool {
+        last >= self.from.min(self.newest)
     }
 
     /// The last commit that an edit has told of, or the one before that when it was made.

@@ -1,20 +1,23 @@
-//! Whoever follows the changes has what the store has, behind each commit.
+//! Following what commits change.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
-use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use proptest::prelude::*;
 use timestrata_engine::{
-    Access, ChangeFeed, ChangeKind, Changes, Clock, CommittedChanges, Durability, ErrorKind,
+    Access, ChangeFeed, ChangeKind, Changes, Clock, CommittedChanges, Durability, ErrorKind, Io,
     KeyRange, LeadKey, Moment, Retention, SeqNo, Settings, Store, StreamChange, StreamId,
 };
 
-use crate::moments::{Step, kept, last, step, stream_of, take, value};
+use crate::moments::{kept, last, value};
 use crate::support::*;
+use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// All that has come by now.
-fn all_of(feed: &mut ChangeFeed, bytes_max: usize) -> Vec<CommittedChanges> {
+pub(crate) fn all_of(feed: &mut ChangeFeed, bytes_max: usize) -> Vec<CommittedChanges> {
     let mut all = Vec::new();
     loop {
         let found = feed.poll(bytes_max).unwrap();
@@ -25,11 +28,11 @@ fn all_of(feed: &mut ChangeFeed, bytes_max: usize) -> Vec<CommittedChanges> {
     }
 }
 
-fn rows_of(change: &StreamChange) -> Vec<Pair> {
+pub(crate) fn rows_of(change: &StreamChange) -> Vec<Pair> {
     change.batches().unwrap().flat_map(|batch| pairs(&batch.unwrap())).collect()
 }
 
-fn keys_of(change: &StreamChange) -> Vec<i64> {
+pub(crate) fn keys_of(change: &StreamChange) -> Vec<i64> {
     use arrow_array::cast::AsArray;
     use arrow_array::types::TimestampMillisecondType as Time;
     let batches = change.batches().unwrap();
@@ -40,7 +43,7 @@ fn keys_of(change: &StreamChange) -> Vec<i64> {
     batches.flat_map(|batch| keys(batch.unwrap())).collect()
 }
 
-fn is_in(range: KeyRange, time: i64) -> bool {
+pub(crate) fn is_in(range: KeyRange, time: i64) -> bool {
     range.contains(LeadKey::Time(time))
 }
 
@@ -59,82 +62,6 @@ fn short(commits: &[CommittedChanges]) -> Vec<String> {
         commit.changes.iter().map(|change| of_change(seq, change)).collect::<Vec<_>>()
     };
     commits.iter().flat_map(of_commit).collect()
-}
-
-/// What somebody has who began with the store as it was and made all changes since.
-#[derive(Default)]
-struct Mirror(BTreeMap<StreamId, (String, Vec<Pair>)>);
-
-impl Mirror {
-    fn of(store: &Store, seq: SeqNo) -> Self {
-        let then = store.at(&Moment::Commit(seq)).unwrap();
-        let of_stream = |name: &str| (name.to_owned(), read(&then, name));
-        let streams = then.streams();
-        Self(streams.iter().map(|stream| (stream.id(), of_stream(stream.name()))).collect())
-    }
-
-    fn make(&mut self, change: &StreamChange) {
-        let stream = change.stream();
-        let at = (stream.name().to_owned(), Vec::new());
-        let (_, rows) = self.0.entry(stream.id()).or_insert(at);
-        let is_latest = stream.spec().merge == timestrata_engine::Merge::Latest;
-        match change.kind() {
-            ChangeKind::Inserted => {
-                for (time, value) in rows_of(change) {
-                    if is_latest {
-                        rows.retain(|(other, _)| *other != time);
-                    }
-                    let place = rows.partition_point(|(other, _)| *other <= time);
-                    rows.insert(place, (time, value));
-                }
-            }
-            ChangeKind::DeletedKeys => {
-                let keys = keys_of(change);
-                rows.retain(|(time, _)| !keys.contains(time));
-            }
-            ChangeKind::DeletedRange => {
-                let range = change.range().unwrap();
-                rows.retain(|(time, _)| !is_in(range, *time));
-            }
-            ChangeKind::DeletedRows => {
-                for gone in rows_of(change) {
-                    let place = rows.iter().position(|row| *row == gone).unwrap();
-                    rows.remove(place);
-                }
-            }
-            ChangeKind::Dropped => drop(self.0.remove(&stream.id())),
-            ChangeKind::Expired => panic!("nothing expires here"),
-        }
-    }
-
-    /// Holds it against the store as of its commit, if that is still kept.
-    fn check(&self, store: &Store, seq: SeqNo) {
-        let Ok(then) = store.at(&Moment::Commit(seq)) else { return };
-        for stream in then.streams() {
-            let wanted = read(&then, stream.name());
-            let found = self.0.get(&stream.id()).map(|(_, rows)| rows.clone()).unwrap_or_default();
-            assert_eq!(found, wanted, "'{}' behind commit {seq}", stream.name());
-        }
-    }
-
-    /// Makes all changes that there are, and looks behind each commit.
-    fn follow(&mut self, store: &Store, feed: &mut ChangeFeed, bytes_max: usize) {
-        let mut before = feed.last_seq();
-        for commit in all_of(feed, bytes_max) {
-            let is_commit = commit.changes.iter().all(|change| change.kind().is_commit());
-            match is_commit {
-                true => assert_eq!(commit.seq, before.next(), "each commit once, in order"),
-                false => assert_eq!(commit.seq, before),
-            }
-            before = commit.seq;
-            commit.changes.iter().for_each(|change| self.make(change));
-            // A stream that is dropped is there as of the last commit, and goes with the next one.
-            if is_commit {
-                self.check(store, commit.seq);
-            }
-        }
-        assert_eq!(feed.last_seq(), last(store), "all of them");
-    }
 }
 
 #[test]
@@ -290,6 +217,83 @@ fn what_is_not_kept_is_said_so() {
     assert_eq!(none.changes_since(SeqNo(0)).unwrap_err().kind(), ErrorKind::HistoryLost);
 }
 
+/// What compaction takes away behind the last commit can be folded before there is another commit.
+#[test]
+fn the_last_commit_is_read_and_followed_when_all_before_it_is_let_go_of() {
+    let machine = Machine::new();
+    let store = machine.open(kept(manual()));
+    let events = store.create_stream(keep("events")).unwrap();
+    for time in 0..3 {
+        append(&store, events, &[pair(time, "row")]);
+        store.flush().unwrap();
+    }
+    store.compact(None).unwrap();
+    machine.clock.advance_ns(3_600_000_000_000);
+    let end = last(&store);
+    // An edit lets go of what is too old, and is no commit.
+    store.follow("copy", Some(end)).unwrap();
+    assert_eq!(store.oldest_commit().unwrap(), end);
+    let beside = machine.try_open(Access::Read, kept(manual())).unwrap();
+    let again = machine.copy().open(kept(manual()));
+    for reader in [&store, &beside, &again] {
+        assert_eq!(read(&reader.at(&Moment::Commit(end)).unwrap(), "events").len(), 3);
+        assert!(reader.changes_since(end).unwrap().poll(1).unwrap().is_empty());
+    }
+    let lost = store.changes_since(SeqNo(end.0 - 1)).err().map(|error| error.kind());
+    assert_eq!(lost, Some(ErrorKind::HistoryLost));
+    assert_eq!(store.follow("copy", None).unwrap().save(end).unwrap(), end);
+    append(&store, events, &[pair(9, "row")]);
+    let mut feed = beside.follow("copy", None).unwrap();
+    assert_eq!(short(&all_of(&mut feed, 1)), ["4 events Inserted 9"]);
+}
+
+/// Finds the history as it was before an edit, for so many looks at it.
+#[derive(Debug)]
+struct LateHistory {
+    machine: Machine,
+    now: Vec<u8>,
+    looks: AtomicUsize,
+}
+
+impl Watcher for LateHistory {
+    fn before(&self, _: Step, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn before_read(&self, path: &Path, _: u64) -> io::Result<()> {
+        if path.ends_with("HISTORY") && self.looks.fetch_add(1, Ordering::SeqCst) == 20 {
+            self.machine.write_file(path, &self.now);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reader_waits_for_the_writer_to_note_an_edit_in_its_history() {
+    let machine = Machine::new();
+    let store = machine.open(kept(manual()));
+    let events = store.create_stream(keep("events")).unwrap();
+    append(&store, events, &[pair(1, "row")]);
+    let path = machine.dir.join("HISTORY");
+    let before = machine.read_file(&path);
+    store.flush().unwrap();
+    let now = machine.read_file(&path);
+    assert_ne!(before, now);
+    machine.write_file(&path, &before);
+    let (io, dir) = (machine.io.clone(), machine.dir.clone());
+    let late = Arc::new(LateHistory { machine, now, looks: AtomicUsize::new(0) });
+    let disk = WatchedDisk::new(Arc::clone(&io.disk), Arc::clone(&late) as _);
+    let io = Io { disk: Arc::new(disk), ..io };
+    let beside = Store::open_with(io, &dir, Access::Read, kept(manual())).unwrap();
+    let mut feed = beside.changes_since(SeqNo(0)).unwrap();
+    assert_eq!(short(&all_of(&mut feed, 1)), ["1 events Inserted 1"]);
+    assert!(late.looks.load(Ordering::SeqCst) > 20);
+    // Where it never comes, that is said.
+    late.machine.write_file(&path, &before);
+    let lost = beside.changes_since(SeqNo(0)).unwrap_err();
+    assert_eq!(lost.kind(), ErrorKind::HistoryLost, "{lost}");
+}
+
 /// Rounds of rows that are flushed, ten seconds apart.
 fn write_for_minutes(machine: &Machine, store: &Store, events: StreamId) {
     for round in 0..40 {
@@ -432,106 +436,4 @@ fn followers_beside_writers_miss_nothing() {
             });
         }
     });
-}
-
-/// What is done to the store in a random test, beside what [`Step`] has.
-#[derive(Debug, Clone)]
-enum FeedStep {
-    Other(Step),
-    DeleteKeys(i64, i64),
-    /// Deletes the rows of a range that have an even value.
-    Rewrite(i64, i64),
-    Both(i64, u8),
-    Follow(usize),
-}
-
-fn feed_step() -> impl Strategy<Value = FeedStep> {
-    let time = 0..20_i64;
-    prop_oneof![
-        12 => step().prop_map(FeedStep::Other),
-        2 => (time.clone(), 1..6_i64).prop_map(|(t, n)| FeedStep::DeleteKeys(t, n)),
-        2 => (time.clone(), 1..9_i64).prop_map(|(t, n)| FeedStep::Rewrite(t, t + n)),
-        2 => (time, any::<u8>()).prop_map(|(t, v)| FeedStep::Both(t, v)),
-        2 => (1..100_000_usize).prop_map(FeedStep::Follow),
-    ]
-}
-
-fn rewrite(store: &Store, lo: i64, hi: i64) {
-    let stream = stream_of(store, 0);
-    let rows = read(store, "stream 0");
-    let in_range: Vec<Pair> =
-        rows.into_iter().filter(|(time, _)| (lo..hi).contains(time)).collect();
-    let stays = |row: &&Pair| row.1.first().is_none_or(|byte| byte % 2 == 1);
-    let stay: Vec<Pair> = in_range.iter().filter(stays).cloned().collect();
-    if stay.len() == in_range.len() {
-        return;
-    }
-    let mut bulk = store.bulk().unwrap();
-    bulk.rewrites(stream).unwrap();
-    bulk.delete_range(stream, range(lo, hi)).unwrap();
-    bulk.insert(stream, batch(&stay)).unwrap();
-    bulk.commit().unwrap();
-}
-
-fn take_step(machine: &mut Machine, store: Store, step: &FeedStep) -> Store {
-    match step {
-        FeedStep::Other(step) => return take(machine, store, step),
-        FeedStep::DeleteKeys(time, count) => {
-            let gone: Vec<i64> = (*time..time + count).collect();
-            let changes = Changes::new().delete_keys(stream_of(&store, 1), keys(&gone));
-            store.commit(changes, Durability::Written).unwrap();
-        }
-        FeedStep::Rewrite(lo, hi) => rewrite(&store, *lo, *hi),
-        FeedStep::Both(time, byte) => {
-            let rows = batch(&[pair(*time, &value(*byte)), pair(time + 1, &value(*byte))]);
-            let changes = Changes::new()
-                .delete_keys(stream_of(&store, 1), keys(&[*time, time + 2]))
-                .insert(stream_of(&store, 0), rows.clone())
-                .insert(stream_of(&store, 1), rows)
-                .delete_range(stream_of(&store, 0), range(*time, time + 1));
-            store.commit(changes, Durability::Written).unwrap();
-        }
-        FeedStep::Follow(_) => {}
-    }
-    store
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn who_makes_all_changes_has_what_the_store_has(
-        steps in prop::collection::vec(feed_step(), 1..60)
-    ) {
-        let mut machine = Machine::new();
-        let long = Settings { history_min: Duration::from_secs(86_400), ..tiny() };
-        let open = |machine: &Machine| machine.open(Settings { history_bytes_max: 1 << 30, ..long.clone() });
-        let mut store = open(&machine);
-        let begin = last(&store);
-        let mut mirror = Mirror::of(&store, begin);
-        let mut seen = begin;
-        for step in &steps {
-            let is_opened = matches!(step, FeedStep::Other(Step::Reopen | Step::Kill));
-            store = take_step(&mut machine, store, step);
-            if is_opened {
-                // With as much history again.
-                store.close().unwrap();
-                drop(store);
-                store = open(&machine);
-            }
-            if let FeedStep::Follow(bytes_max) = step
-                && let Ok(mut feed) = store.changes_since(seen)
-            {
-                mirror.follow(&store, &mut feed, *bytes_max);
-                seen = feed.last_seq();
-            }
-        }
-        let beside = machine.try_open(Access::Read, kept(tiny())).unwrap();
-        for reader in [&store, &beside] {
-            let oldest = reader.oldest_commit().unwrap();
-            let mut mirror = Mirror::of(reader, oldest);
-            let mut feed = reader.changes_since(oldest).unwrap();
-            mirror.follow(reader, &mut feed, 1 << 14);
-        }
-    }
 }

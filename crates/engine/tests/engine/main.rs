@@ -15,6 +15,7 @@ mod damage;
 mod encoded_rows;
 mod failing_disk;
 mod feed;
+mod feed_copy;
 #[path = "golden/files.rs"]
 mod files;
 mod full_disk;

@@ -123,6 +123,7 @@ pub(crate) fn manual() -> Settings {
 }
 
 /// A disk in memory that outlives stores.
+#[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) io: Io,
     pub(crate) clock: Arc<ManualClock>,
