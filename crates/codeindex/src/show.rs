@@ -57,6 +57,45 @@ pub enum Relation {
 }
 
 impl Relation {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Callers,
+        Self::Callees,
+        Self::Imports,
+        Self::Importers,
+        Self::Bases,
+        Self::Derived,
+        Self::Members,
+    ];
+
+    /// Its name, as users write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Callers => "callers",
+            Self::Callees => "callees",
+            Self::Imports => "imports",
+            Self::Importers => "importers",
+            Self::Bases => "bases",
+            Self::Derived => "derived",
+            Self::Members => "members",
+        }
+    }
+
+    /// What it is, in a few words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Callers => "Who calls it",
+            Self::Callees => "What it calls",
+            Self::Imports => "What it imports",
+            Self::Importers => "Who imports it",
+            Self::Bases => "What it inherits from",
+            Self::Derived => "What inherits from it",
+            Self::Members => "What stands in it",
+        }
+    }
+
     /// The edges that say so.
     #[must_use]
     pub fn edges(self) -> (Direction, &'static str) {

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::Arc;
 
-use timestrata_engine::{Durability, Error, ErrorKind, Result};
-use timestrata_values::lines::NumberedLines;
+use timestrata_engine::{Durability, Result};
 
 use super::adjacency::BlockId;
 use super::changes::{Changed, GraphChanges, Unlinked};
 use super::edge::{Edge, EdgeKey};
 use super::edge_list::EdgeList;
 use super::handle::Graph;
-use super::lines::{LineParts, ReadBlock, edge_of, expect_known, id, needed, part, text, wrong};
+use super::lines::{
+    LineParts, ReadBlock, edge_of, expect_known, for_each_line, id, needed, part, text, wrong,
+};
 
 type LineResult<T> = std::result::Result<T, String>;
 
@@ -129,24 +130,17 @@ impl Graph {
     /// expected, or in a later one than is put; what a commit may fail with. Nothing is changed then.
     pub fn change_lines(&self, lines: impl BufRead, durability: Durability) -> Result<Changed> {
         let (mut list, mut expected) = (Vec::new(), Vec::new());
-        let invalid = |number: u64, why: &str| {
-            Error::new(ErrorKind::InvalidData, format!("line {number}: {why}"))
-        };
-        let mut lines = NumberedLines::new(lines);
-        while lines.advance().map_err(|error| invalid(lines.number(), &error.to_string()))? {
-            let Some(row) = lines.row() else { continue };
-            let invalid = |why: &str| invalid(lines.number(), why);
-            let mut parts: LineParts<'_> =
-                serde_json::from_slice(row).map_err(|error| invalid(&error.to_string()))?;
-            let version = expected_version(&mut parts).map_err(|why| invalid(&why))?;
-            let change = LineChange::of(&parts).map_err(|why| invalid(&why))?;
+        for_each_line(lines, |mut parts| {
+            let version = expected_version(&mut parts)?;
+            let change = LineChange::of(&parts)?;
             match (version, change.block()) {
                 (Some(version), Some(id)) => expected.push((id, version)),
-                (Some(_), None) => return Err(invalid("'expected_version' is of a block")),
+                (Some(_), None) => return Err("'expected_version' is of a block".to_owned()),
                 (None, _) => {}
             }
             list.push(change);
-        }
+            Ok(())
+        })?;
         let mut changes = GraphChanges::new();
         for (id, version) in expected {
             changes = changes.expect_version(id, version);

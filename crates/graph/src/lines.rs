@@ -226,6 +226,26 @@ pub(super) fn edge_of(
     Ok(edge)
 }
 
+/// Takes in the parts of each line. An `Err` of `take` says what is wrong with one.
+///
+/// # Errors
+/// `InvalidData` that names the line.
+pub(super) fn for_each_line(
+    lines: impl BufRead,
+    mut take: impl FnMut(LineParts<'_>) -> std::result::Result<(), String>,
+) -> Result<()> {
+    let mut lines = NumberedLines::new(lines);
+    let invalid = |number: u64, why: &str| {
+        Error::new(ErrorKind::InvalidData, format!("line {number}: {why}"))
+    };
+    while lines.advance().map_err(|error| invalid(lines.number(), &error.to_string()))? {
+        let Some(row) = lines.row() else { continue };
+        let parts = serde_json::from_slice(row).map_err(|error| error.to_string());
+        parts.and_then(&mut take).map_err(|why| invalid(lines.number(), &why))?;
+    }
+    Ok(())
+}
+
 impl Graph {
     /// Takes in lines of JSON, in one commit: blocks as [`block_line`] writes them, and edges as
     /// [`edge_line`] does, or with the names that a list gives their parts. Times may be whole nanoseconds
@@ -241,22 +261,13 @@ impl Graph {
         durability: Durability,
     ) -> Result<ImportedEdges> {
         let (mut blocks, mut edges, mut names) = (Vec::new(), Vec::new(), BTreeMap::new());
-        let invalid = |number: u64, why: &str| {
-            Error::new(ErrorKind::InvalidData, format!("line {number}: {why}"))
-        };
-        let mut lines = NumberedLines::new(lines);
-        while lines.advance().map_err(|error| invalid(lines.number(), &error.to_string()))? {
-            let Some(row) = lines.row() else { continue };
-            let invalid = |why: &str| invalid(lines.number(), why);
-            let parts: LineParts<'_> =
-                serde_json::from_slice(row).map_err(|error| invalid(&error.to_string()))?;
+        for_each_line(lines, |parts| {
             match parts.contains_key("block") {
-                true => blocks.push(ReadBlock::of(&parts).map_err(|why| invalid(&why))?),
-                false => {
-                    edges.push(edge_of(list, &parts, &mut names).map_err(|why| invalid(&why))?);
-                }
+                true => blocks.push(ReadBlock::of(&parts)?),
+                false => edges.push(edge_of(list, &parts, &mut names)?),
             }
-        }
+            Ok(())
+        })?;
         let mut changes = GraphChanges::new();
         for block in &blocks {
             changes = changes.put(block.as_new());

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufWriter, Write};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use timestrata::graph::{Direction, GraphView};
 use timestrata_codeindex::{Relation, Shown, chain, find as find_name, shown_edges};
@@ -36,8 +37,8 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     of: GraphOfStore,
     /// What to show.
-    #[arg(value_enum)]
-    what: What,
+    #[arg(value_parser = relation())]
+    what: Relation,
     /// The name.
     name: String,
     /// How it is printed.
@@ -45,36 +46,12 @@ pub(crate) struct ShowArgs {
     format: ShownFormat,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
-    /// Who calls it.
-    Callers,
-    /// What it calls.
-    Callees,
-    /// What it imports.
-    Imports,
-    /// Who imports it.
-    Importers,
-    /// What it inherits from.
-    Bases,
-    /// What inherits from it.
-    Derived,
-    /// What stands in it.
-    Members,
-}
-
-impl From<What> for Relation {
-    fn from(what: What) -> Self {
-        match what {
-            What::Callers => Self::Callers,
-            What::Callees => Self::Callees,
-            What::Imports => Self::Imports,
-            What::Importers => Self::Importers,
-            What::Bases => Self::Bases,
-            What::Derived => Self::Derived,
-            What::Members => Self::Members,
-        }
-    }
+/// Reads the name of a relation.
+fn relation() -> impl TypedValueParser<Value = Relation> {
+    let shown = |relation: Relation| PossibleValue::new(relation.name()).help(relation.about());
+    let named = |name: String| Relation::ALL.into_iter().find(|relation| relation.name() == name);
+    PossibleValuesParser::new(Relation::ALL.map(shown))
+        .try_map(move |name| named(name).ok_or("no such relation"))
 }
 
 /// Print a shortest chain of calls, imports and inheritance from one name to another.
@@ -114,7 +91,7 @@ pub(super) fn find(arguments: &FindArgs) -> Result<()> {
 
 pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
     let view = arguments.of.view()?;
-    let relation = Relation::from(arguments.what);
+    let relation = arguments.what;
     let (direction, kind) = relation.edges();
     let mut out = Printer::new(arguments.format);
     let candidates = named(&view, &arguments.of, &arguments.name)?;

@@ -5,7 +5,7 @@ use timestrata::logs::{Logs, LogsOptions, NewEntry};
 use timestrata::topic::{KeyFile, Record, SendOptions, Topic, TopicOptions};
 use timestrata::{Io, Settings, Store};
 
-use super::client::Client;
+use super::client::{Client, TOOLS};
 use crate::runner::Runner;
 
 const SHAPE: &str =
@@ -59,24 +59,7 @@ fn tools_are_listed_as_reading_with_schemas_of_what_they_take_and_give() {
     let listed = client.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(
-        names,
-        [
-            "schema",
-            "sql",
-            "search",
-            "context",
-            "histogram",
-            "facets",
-            "read",
-            "verify",
-            "definition",
-            "callers",
-            "callees",
-            "show",
-            "path"
-        ]
-    );
+    assert_eq!(names, TOOLS);
     for tool in tools {
         let hints = &tool["annotations"];
         assert_eq!(

@@ -10,6 +10,23 @@ use serde_json::{Value, json};
 use super::answers::five_models;
 use crate::runner::Runner;
 
+/// All that there are, in the order in which they are listed.
+pub(super) const TOOLS: [&str; 13] = [
+    "schema",
+    "sql",
+    "search",
+    "context",
+    "histogram",
+    "facets",
+    "read",
+    "verify",
+    "definition",
+    "callers",
+    "callees",
+    "show",
+    "path",
+];
+
 /// Tools under way. Killed when dropped.
 pub(super) struct Client {
     child: Child,

@@ -4,23 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-use super::client::Client;
-
-const TOOLS: [&str; 13] = [
-    "schema",
-    "sql",
-    "search",
-    "context",
-    "histogram",
-    "facets",
-    "read",
-    "verify",
-    "definition",
-    "callers",
-    "callees",
-    "show",
-    "path",
-];
+use super::client::{Client, TOOLS};
 
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
