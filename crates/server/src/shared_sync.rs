@@ -35,6 +35,18 @@ impl std::fmt::Debug for SharedSync {
     }
 }
 
+/// At work. If that dies, those who wait are told so, and the next write begins anew.
+struct Working<'a>(&'a SharedSync);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let given_up = std::mem::take(&mut *self.0.queue.lock());
+            drop(given_up);
+        }
+    }
+}
+
 impl SharedSync {
     pub(crate) fn new(store: &Store) -> Self {
         Self { store: store.clone(), queue: std::sync::Arc::default() }
@@ -72,6 +84,7 @@ impl SharedSync {
 
     /// Works on what waits, until nothing does.
     fn work(&self) {
+        let _working = Working(self);
         loop {
             let writes = {
                 let mut queue = self.queue.lock();
@@ -93,5 +106,44 @@ impl SharedSync {
                 told(self.store.sync().map(drop));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timestrata_engine::Settings;
+
+    use super::*;
+
+    #[test]
+    fn a_write_that_dies_takes_no_other_along() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        let all = SharedSync::new(&Store::memory(Settings::default()).unwrap());
+        runtime.block_on(async {
+            for round in 0..20 {
+                let dies = all.write(|| -> Result<u32> { panic!("on purpose") });
+                let (before, died, behind) = tokio::join!(
+                    all.write(move || Ok(round)),
+                    dies,
+                    all.write(move || Ok(round + 1))
+                );
+                assert_eq!((before.unwrap(), behind.unwrap()), (round, round + 1));
+                assert!(died.is_err());
+            }
+        });
+    }
+
+    #[test]
+    fn work_that_dies_leaves_nobody_waiting() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        let all = SharedSync::new(&Store::memory(Settings::default()).unwrap());
+        let worker = all.clone();
+        let died = std::thread::spawn(move || {
+            worker.queue.lock().is_worked_on = true;
+            let _working = Working(&worker);
+            panic!("on purpose");
+        });
+        assert!(died.join().is_err());
+        assert_eq!(runtime.block_on(all.write(|| Ok(7))).unwrap(), 7);
     }
 }

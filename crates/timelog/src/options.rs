@@ -141,7 +141,8 @@ pub fn is_timelog(stream: &Stream) -> bool {
 /// # fn main() -> timestrata_engine::Result<()> {
 /// let store = Store::memory(Settings::default())?;
 /// Timelog::create(&store, "door", TimelogOptions::default())?;
-/// assert_eq!(codec_of(&store.expect_stream("door")?), Some(Codec::Bytes));
+/// let stream = store.expect_stream("door")?;
+/// assert_eq!(codec_of(&stream), Some(Codec::Bytes));
 /// # Ok(())
 /// # }
 /// ```

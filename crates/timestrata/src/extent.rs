@@ -26,7 +26,8 @@ const RECORD_TIME: &str = "timestamp";
 /// let store = Store::memory(Settings::default())?;
 /// let door = Timelog::create(&store, "door", TimelogOptions::default())?;
 /// door.append(1_700_000_000_000, b"opened")?;
-/// let extent = Extent::of(&store, &store.snapshot()?, &store.expect_stream("door")?)?;
+/// let stream = store.expect_stream("door")?;
+/// let extent = Extent::of(&store, &store.snapshot()?, &stream)?;
 /// assert_eq!((extent.rows, extent.first.as_deref()), (1, Some("2023-11-14T22:13:20.000Z")));
 /// # Ok(())
 /// # }

@@ -10,11 +10,11 @@ use timestrata_topic::{is_topic, is_topic_part};
 /// What the rows of a stream are.
 ///
 /// ```
-/// # use timestrata::{RowBatch, Settings, Store, role_of};
-/// # use timestrata::timelog::{Codec, Timelog, TimelogOptions};
+/// # use timestrata::{Settings, Store, role_of};
+/// # use timestrata::timelog::{Timelog, TimelogOptions};
 /// # fn main() -> timestrata::Result<()> {
 /// let store = Store::memory(Settings::default())?;
-/// let door = Timelog::open(&store, "door", TimelogOptions::default())?;
+/// let door = Timelog::create(&store, "door", TimelogOptions::default())?;
 /// door.append(1, b"opened")?;
 /// let roles: Vec<_> = store.streams().iter().filter_map(|stream| role_of(stream)).collect();
 /// assert_eq!((roles[0].model, roles[0].name.as_str(), roles[0].part), ("timelog", "door", "entries"));
