@@ -1,5 +1,7 @@
 //! Reads every byte of a store and says what is wrong and where.
 
+mod past;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +13,12 @@ use crate::directory::{RUNS_DIR, WAL_DIR, list_files, list_quarantine};
 use crate::manifest::{
     self, LoadedManifest, MANIFEST_NAME, StreamEntry, Tries, runs_named, too_fast,
 };
-use crate::run::{self, BlockCache, RunReader};
+use crate::run::{BlockCache, RunReader};
+use crate::state::RunFolder;
 use crate::stream::from_definition;
 use crate::wal::{ReadMode, WalReader};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, Stream};
+use past::check_past;
 
 /// Whole runs are read, so their blocks need no cache.
 const CACHE_BYTES: u64 = 1 << 20;
@@ -132,9 +136,17 @@ pub fn check(io: &Io, dir: &Path) -> Result<CheckReport> {
     };
     let mut report = CheckReport { files: 1, bytes: loaded.bytes, ..CheckReport::default() };
     check_manifest(&loaded, &manifest_path, &mut report);
-    check_runs(io, dir, &loaded, &mut report)?;
+    let folder = RunFolder {
+        io: io.clone(),
+        dir: dir.join(RUNS_DIR),
+        store_id: loaded.store_id,
+        cache: Arc::new(BlockCache::new(CACHE_BYTES)),
+        damage: Arc::default(),
+    };
+    check_runs(&folder, dir, &loaded, &mut report)?;
     let loaded = check_log(io, dir, loaded, &mut report)?;
     check_names(io, dir, &loaded, &mut report)?;
+    check_past(&folder, dir, loaded, &mut report)?;
     Ok(report)
 }
 
@@ -166,23 +178,22 @@ fn check_manifest(loaded: &LoadedManifest, path: &Path, report: &mut CheckReport
 /// Reads all runs. One that is not there, or not any more what it was, because a writer let go of it
 /// meanwhile is no damage: no later manifest names it.
 fn check_runs(
-    io: &Io,
+    folder: &RunFolder,
     dir: &Path,
     loaded: &LoadedManifest,
     report: &mut CheckReport,
 ) -> Result<()> {
     for entry in loaded.state.streams.values() {
-        check_stream(io, dir, loaded, entry, report)?;
+        check_stream(folder, dir, loaded, entry, report)?;
     }
     if report.is_sound() {
         return Ok(());
     }
-    let Some(newer) = manifest::load(&*io.disk, dir)? else { return Ok(()) };
-    let runs_dir = dir.join(RUNS_DIR);
+    let Some(newer) = manifest::load(&*folder.io.disk, dir)? else { return Ok(()) };
     let all_runs = newer.state.all_runs();
-    let path_of = |meta: &RunMeta| runs_dir.join(run::file_name(meta.id, meta.format));
+    let path_of = |meta: &RunMeta| folder.path(meta.id, meta.format);
     let named: HashSet<PathBuf> = all_runs.into_values().map(path_of).collect();
-    let is_gone = |path: &PathBuf| path.starts_with(&runs_dir) && !named.contains(path);
+    let is_gone = |path: &PathBuf| path.starts_with(&folder.dir) && !named.contains(path);
     report.findings.retain(|finding| !finding.is_damage || !is_gone(&finding.path));
     Ok(())
 }
@@ -244,7 +255,7 @@ fn check_names(
 }
 
 fn check_stream(
-    io: &Io,
+    folder: &RunFolder,
     dir: &Path,
     loaded: &LoadedManifest,
     entry: &StreamEntry,
@@ -259,25 +270,33 @@ fn check_stream(
             return Ok(());
         }
     };
-    let runs_dir = dir.join(RUNS_DIR);
-    let cache = Arc::new(BlockCache::new(CACHE_BYTES));
     let of_stream = |meta: &&RunMeta| meta.stream == stream.id();
     for meta in loaded.state.all_runs().into_values().filter(of_stream) {
-        let path = runs_dir.join(run::file_name(meta.id, meta.format));
-        let (store_id, cache) = (loaded.store_id, Arc::clone(&cache));
-        let verified = RunReader::open(io, path.clone(), store_id, &stream, meta.clone(), cache)
-            .and_then(|reader| reader.verify_all());
-        report.files += 1;
-        match verified {
-            Ok(verified) => {
-                report.bytes += verified.bytes;
-                report.rows += verified.rows;
-            }
-            Err(error) if error.kind() == ErrorKind::Corruption => {
-                report.findings.push(Finding::damage(&error, &path));
-            }
-            Err(error) => return Err(error),
+        verify_run(folder, &stream, meta, report)?;
+    }
+    Ok(())
+}
+
+fn verify_run(
+    folder: &RunFolder,
+    stream: &Arc<Stream>,
+    meta: &RunMeta,
+    report: &mut CheckReport,
+) -> Result<()> {
+    let path = folder.path(meta.id, meta.format);
+    let (store_id, cache) = (folder.store_id, Arc::clone(&folder.cache));
+    let verified = RunReader::open(&folder.io, path.clone(), store_id, stream, meta.clone(), cache)
+        .and_then(|reader| reader.verify_all());
+    report.files += 1;
+    match verified {
+        Ok(verified) => {
+            report.bytes += verified.bytes;
+            report.rows += verified.rows;
         }
+        Err(error) if error.kind() == ErrorKind::Corruption => {
+            report.findings.push(Finding::damage(&error, &path));
+        }
+        Err(error) => return Err(error),
     }
     Ok(())
 }

@@ -8,9 +8,7 @@ use super::replay::Replay;
 use crate::directory::list_files;
 use crate::manifest::{self, History, LoadedManifest, MANIFEST_NAME, ManifestState};
 use crate::scan::Source;
-use crate::state::{
-    PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version,
-};
+use crate::state::{PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version, readable_history};
 use crate::stream::open_definition;
 use crate::wal::{
     self, ReadMode, WalPosition, WalReader, WalRecord, WalStart, WalTail, each_record,
@@ -56,7 +54,7 @@ pub(crate) fn recover(
 ) -> Result<Recovered> {
     let disk = &*folder.io.disk;
     manifest::check_not_stale(disk, dir, loaded)?;
-    let history = readable_history(folder, dir, wal_dir, loaded);
+    let history = readable_history(folder, dir, loaded);
     let of_history = history.iter().flat_map(History::retired).map(|meta| meta.id).collect();
     let files = list_files(disk, dir, &loaded.state, &of_history)?;
     let damaged_runs = files.damaged_runs(disk, dir, &loaded.state)?;
@@ -89,25 +87,6 @@ pub(crate) fn recover(
         wal_start.time_ms = wal::ms_of(folder.io.clock.wall_ns());
     }
     Ok(Recovered { core, report, orphans, next_run, wal_start, history })
-}
-
-/// The history of a store, as far back as the files are there that it names.
-pub(super) fn readable_history(
-    folder: &RunFolder,
-    dir: &Path,
-    wal_dir: &Path,
-    loaded: &LoadedManifest,
-) -> Option<History> {
-    let disk = &folder.io.disk;
-    let is_there = |path: &Path| disk.exists(path).unwrap_or(false);
-    let mut history = History::load(disk, dir, loaded)?;
-    // What it lets go of by that is an orphan.
-    let _ = history.keep_readable(
-        |meta| is_there(&folder.path(meta.id, meta.format)),
-        |segment| is_there(&wal::segment_path(wal_dir, segment)),
-        loaded.state.wal_floor,
-    );
-    Some(history)
 }
 
 /// Builds every stream from the manifest, and replays the WAL over it, to its end or through a

@@ -10,12 +10,12 @@ use std::time::Duration;
 use timestrata_format::{RunMeta, SeqNo, WalId};
 
 use super::follow::check_is_it;
-use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs, readable_history};
+use super::load::{KnownRuns, LogFrom, build_core, catch_up, map_runs};
 use crate::directory::WAL_DIR;
 use crate::manifest::{
     self, HISTORY_NAMES, History, LoadedManifest, MANIFEST_NAME, ManifestState, Tries, too_fast,
 };
-use crate::state::{Engine, RecoveryReport, RunHandle, StoreState};
+use crate::state::{Engine, RecoveryReport, RunHandle, StoreState, readable_history};
 use crate::stream::open_definition;
 use crate::wal::{ReadMode, segment_ids};
 use crate::{Error, ErrorKind, Result, Stream};
@@ -60,7 +60,7 @@ fn history_beside(engine: &Engine) -> Result<Option<History>> {
 
 /// The history that leads to a manifest, beside a writer who may have let go of some of it and says so in the file later.
 pub(super) fn history_of(engine: &Engine, loaded: &LoadedManifest) -> Option<History> {
-    readable_history(&engine.folder, &engine.dir, &engine.dir.join(WAL_DIR), loaded)
+    readable_history(&engine.folder, &engine.dir, loaded)
 }
 
 /// Reads beside a writer that may be alive, again where that has moved on meanwhile. `None` where there is no manifest.

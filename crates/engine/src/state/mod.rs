@@ -27,6 +27,7 @@ pub(crate) use self::bulks::GiveUp;
 pub(crate) use self::edit::Edit;
 pub(crate) use self::engine::{Counters, Engine};
 pub(crate) use self::follower::{Follower, FollowerProgress};
+pub(crate) use self::past::readable_history;
 pub use self::pins::PinInfo;
 pub(crate) use self::pins::PinState;
 pub use self::report::RecoveryReport;

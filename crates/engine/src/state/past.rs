@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,8 +15,10 @@ use timestrata_format::RunId;
 use timestrata_io::sync::Mutex;
 
 use super::engine::Engine;
-use super::version::RunHandle;
-use crate::manifest::{Folded, HistoryLimits, ManifestLog};
+use super::version::{RunFolder, RunHandle};
+use crate::directory::WAL_DIR;
+use crate::manifest::{Folded, History, HistoryLimits, LoadedManifest, ManifestLog};
+use crate::wal::segment_path;
 
 /// Handles on runs of the past, and who reads there.
 #[derive(Debug, Default)]
@@ -59,6 +62,24 @@ impl Past {
     fn take(&self, run: RunId) -> Option<Arc<RunHandle>> {
         self.runs.lock().remove(&run)
     }
+}
+
+/// The history of a store, as far back as the files are there that it names.
+pub(crate) fn readable_history(
+    folder: &RunFolder,
+    dir: &Path,
+    loaded: &LoadedManifest,
+) -> Option<History> {
+    let (disk, wal_dir) = (&folder.io.disk, dir.join(WAL_DIR));
+    let is_there = |path: &Path| disk.exists(path).unwrap_or(false);
+    let mut history = History::load(disk, dir, loaded)?;
+    // What it lets go of by that is an orphan.
+    let _ = history.keep_readable(
+        |meta| is_there(&folder.path(meta.id, meta.format)),
+        |segment| is_there(&segment_path(&wal_dir, segment)),
+        loaded.state.wal_floor,
+    );
+    Some(history)
 }
 
 impl Engine {

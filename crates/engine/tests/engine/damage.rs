@@ -78,7 +78,7 @@ fn judge(damaged: &Machine, what: &str, events: &[Pair], state: &[Pair]) {
 }
 
 /// WAL segments are mostly empty: only the part that was written is flipped.
-fn used_bytes(path: &Path, bytes: &[u8]) -> usize {
+pub(crate) fn used_bytes(path: &Path, bytes: &[u8]) -> usize {
     let is_wal = path.extension().is_some_and(|extension| extension == "wal");
     if !is_wal {
         return bytes.len();

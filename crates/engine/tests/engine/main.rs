@@ -12,6 +12,7 @@ mod by_series;
 mod commits_beside_flush;
 mod compression;
 mod damage;
+mod damaged_past;
 mod encoded_rows;
 mod failing_disk;
 mod feed;
