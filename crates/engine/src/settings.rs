@@ -113,7 +113,7 @@ pub struct Settings {
     /// And for so long. Default 7 days.
     pub quarantine_age_max: Duration,
     /// For so long it can be read how the store was: runs that have been replaced and log that recovery does not need
-    /// stay, where they come to less than `history_bytes_max`. Default 0 s: not at all.
+    /// stay, where they come to less than `history_bytes_max`. Default 10 minutes; 0 s: not at all.
     pub history_min: Duration,
     /// What of the past may take so many bytes, the newest. Default 256 MiB.
     pub history_bytes_max: u64,
@@ -146,7 +146,7 @@ impl Default for Settings {
             scrub_bytes_per_second: Some(8 * MIB),
             quarantine_bytes_max: 1024 * MIB,
             quarantine_age_max: Duration::from_secs(7 * 24 * 60 * 60),
-            history_min: Duration::ZERO,
+            history_min: Duration::from_secs(600),
             history_bytes_max: 256 * MIB,
             followed_bytes_max: 1024 * MIB,
             maintenance: Maintenance::Background,
