@@ -121,6 +121,8 @@ def settings(rng: random.Random) -> dict[str, Any]:
         "wal_segment_bytes": rng.choice((16_384, 65_536, 262_144)),
         "sync_interval": rng.choice((0.005, 0.05, 1.0)),
         "level0_runs_max": rng.choice((4, 12)),
+        # Followers have to be told of all.
+        "history_min": "10m",
     }
 
 
@@ -152,8 +154,15 @@ def tell(number: int, lane: Lane, bounds: tuple[int, int]) -> str:
     return f"F {number} {first} {last}"
 
 
-def write(path: str, seed: str, turn: int, bounds: list[tuple[int, int]], say: Say) -> None:
-    """Opens, tells what is there, then writes by a thread a lane until it is killed."""
+def write(
+    path: str,
+    seed: str,
+    turn: int,
+    bounds: list[tuple[int, int]],
+    say: Say,
+    beside: Callable[[timestrata.Store], None] | None = None,
+) -> None:
+    """Opens, tells what is there, then writes by a thread a lane until it is killed. One thread does what is to be done beside."""
     rng = random.Random(f"{seed}/{turn}")
     store = timestrata.open(path, **settings(rng))
     # What was found is told before anything is written, and each lane goes on from there.
@@ -184,8 +193,17 @@ def write(path: str, seed: str, turn: int, bounds: list[tuple[int, int]], say: S
             say(f"X {lane.name}, step {lane.drawn}: " + traceback.format_exc(limit=-3))
             failed.set()
 
+    def run_beside(work: Callable[[timestrata.Store], None]) -> None:
+        try:
+            work(store)
+        except BaseException:
+            say("X beside: " + traceback.format_exc(limit=-3))
+            failed.set()
+
     for number, lane in enumerate(of_store):
         threading.Thread(target=run, args=(number, lane), daemon=True).start()
+    if beside is not None:
+        threading.Thread(target=run_beside, args=(beside,), daemon=True).start()
     while not failed.is_set():
         faulthandler.dump_traceback_later(SILENCE_SECONDS_MAX, exit=True)
         rng.choice((store.flush, store.compact, store.sync, store.stats))()
@@ -224,7 +242,7 @@ def back_up(path: str, target: str, say: Say) -> None:
 
 def look(path: str, seed: str, bounds: list[tuple[int, int]], say: Say) -> None:
     """What a store holds, read by a writer that writes nothing."""
-    with timestrata.open(path) as store:
+    with timestrata.open(path, history_min="10m") as store:
         for number, lane in enumerate(lanes(seed)):
             lane.attach(store)
             say(tell(number, lane, bounds[number]))

@@ -1,5 +1,5 @@
-"""Kills: a process that writes over all models is killed at a random moment, with a reader and sometimes a
-backup beside it; then everything that was acknowledged is there.
+"""Kills: a process that writes over all models is killed at a random moment, with a reader, followers of changes and sometimes a
+backup beside it; then everything that was acknowledged is there, and followers were told of all of it once.
 
     python -m lab.kills --seed N --seconds S
 """
@@ -14,8 +14,9 @@ import time
 from functools import partial
 from pathlib import Path
 
-from lab import child, part
+from lab import child, follower, part
 from lab.child import Broken, Child
+from lab.lanes import KINDS, LANES_EACH, TogetherLane
 from lab.progress import LANES, Progress
 
 TURNS_MAX = 6
@@ -44,11 +45,32 @@ def judge(lines: list[str], who: str) -> None:
         raise Broken(f"{who}: " + "\n  ".join(broken))
 
 
+def notes_of(store: Path) -> tuple[Path, Path]:
+    """Of the follower in the writer, and of the one beside it."""
+    return store.with_name("followed-by-name"), store.with_name("followed-beside")
+
+
+def judge_followers(store: Path, seed: str, progress: Progress) -> int:
+    """Has them told of the rest, and holds them against the lanes."""
+    first = KINDS.index(TogetherLane) * LANES_EACH
+    bounds = progress.bounds(power_cut=False)[first : first + LANES_EACH]
+    followed = 0
+    for notes in notes_of(store):
+        last = child.start(partial(follower.catch_up, str(store), str(notes)))
+        last.finish()
+        judge(last.lines, notes.name)
+        followed += follower.judge(seed, notes, dict(enumerate(bounds)))
+    return followed
+
+
 def turn(store: Path, seed: str, number: int, progress: Progress, counts: dict[str, int]) -> None:
     """One life of a writer."""
     rng = random.Random(f"{seed}/moment/{number}")
     bounds = progress.bounds(power_cut=False)
-    writer = child.start(partial(child.write, str(store), seed, number, bounds))
+    by_name = partial(follower.follow_by_name, notes=str(notes_of(store)[0]))
+    writer = child.start(partial(child.write, str(store), seed, number, bounds, beside=by_name))
+    beside = partial(follower.follow, str(store), str(notes_of(store)[1]))
+    following = child.start(beside) if rng.random() < 0.6 else None
     reader = child.start(partial(child.read, str(store), seed)) if rng.random() < 0.5 else None
     backup, target = None, store.with_name(f"backup{number}")
     wait_until_open(writer, rng, progress)
@@ -70,6 +92,9 @@ def turn(store: Path, seed: str, number: int, progress: Progress, counts: dict[s
         judge(reader.lines, "reader")
         counts["reads"] = counts.get("reads", 0) + reader.lines.count("R") * LANES
     judge(writer.lines, "writer")
+    if following is not None:
+        following.kill()
+        judge(following.lines, "follower")
     if backup is not None:
         judge(backup.lines, "backup")
         counts["backups"] = counts.get("backups", 0) + 1
@@ -96,6 +121,7 @@ def one(seed: str) -> dict[str, int]:
         looker.finish()
         judge(looker.lines, "opened in the end")
         progress.hear(looker.lines)
+        counts["followed"] = judge_followers(store, seed, progress)
     counts["commits"], counts["syncs"] = progress.commits, progress.syncs
     return counts
 

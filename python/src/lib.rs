@@ -57,7 +57,9 @@ mod _timestrata {
         },
         open::open,
         repair::repair,
-        reports::{BackupReport, CheckReport, Finding, Pin, RecoveryReport, RepairReport},
+        reports::{
+            BackupReport, CheckReport, Finding, Pin, PurgeReport, RecoveryReport, RepairReport,
+        },
         store::Store,
         table::{CommitTable, Rows, RowsIter, Table},
         timelog::{

@@ -5,6 +5,7 @@ mod check_report;
 mod finding;
 mod missing_rows;
 mod pin;
+mod purge_report;
 mod recovery_report;
 mod repair_report;
 
@@ -13,6 +14,7 @@ pub(crate) use check_report::CheckReport;
 pub(crate) use finding::Finding;
 pub(crate) use missing_rows::missing_rows;
 pub(crate) use pin::Pin;
+pub(crate) use purge_report::PurgeReport;
 pub(crate) use recovery_report::RecoveryReport;
 pub(crate) use repair_report::RepairReport;
 

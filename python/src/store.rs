@@ -14,7 +14,7 @@ use crate::error::invalid;
 use crate::handle::{Handle, leave};
 use crate::lock::Lock;
 use crate::path::GivenPath;
-use crate::reports::{BackupReport, CheckReport, Pin, RecoveryReport, missing_rows};
+use crate::reports::{BackupReport, CheckReport, Pin, PurgeReport, RecoveryReport, missing_rows};
 use crate::timestamp::time_ns;
 
 /// An open store: a directory, or memory. Made by `timestrata.open`.
@@ -147,6 +147,36 @@ impl Store {
             let stream = name.map(|name| store.stream(&name).ok_or_else(|| missing(name)));
             store.compact(stream.transpose()?.map(|stream| stream.id()))
         })
+    }
+
+    /// Erase what was deleted, replaced or dropped, in the models of these names or in all: no file of the store has it any more.
+    ///
+    /// A delete hides rows at once; their bytes stay in run files, in the log and in the history until these are let go of. This lets go of
+    /// them now. Earlier commits can't be read behind it, and backups are not reached. A topic's hashes stay, so every proof can
+    /// still be made. Can be called again after an error. Ctrl-C ends the waiting.
+    ///
+    /// Raises
+    /// ------
+    /// ConflictError
+    ///     A pin keeps such rows, or a follower has not seen all commits: they are named.
+    /// NotFoundError
+    ///     There is nothing of a name.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> store.timelog("door").append(1, "opened")
+    /// >>> store.timelog("door").delete_range(0, 2)
+    /// >>> store.purge("door").still_read
+    /// []
+    #[pyo3(signature = (*names))]
+    fn purge(&self, py: Python<'_>, names: Vec<String>) -> PyResult<PurgeReport> {
+        let report = self.handle.interruptible(py, move |store| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            timestrata::purge_by_name(store, &names)
+        });
+        report.map(PurgeReport::from)
     }
 
     /// Read every byte of the store's files and say what is wrong and where.

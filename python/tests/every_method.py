@@ -210,6 +210,7 @@ class World:
             store.timelog("log").extend([(time, "x" * 100) for time in range(200)])
             store.flush()
             self.keep(store.backup(copy))
+            self.keep(store.purge())
         runs = sorted(path for path in copy.rglob("*") if path.is_file() and "run" in str(path.parent))
         if not runs:
             return

@@ -133,7 +133,7 @@ def test_the_examples_in_native_docs_run() -> None:
 
 # What somebody calls in the first hour with each model.
 FIRST_HOUR = {
-    "Store": "timelog table logs topic graph sql consumer drop sync flush check backup pin at refresh stats queries",
+    "Store": "timelog table logs topic graph sql consumer drop sync flush check backup purge pin at refresh stats queries",
     "Timelog": "append extend at range since until first min_ts delete views tail "
     "to_dict to_numpy to_arrow to_pandas to_polars",
     "Table": "append ingest scan head tail latest count row delete asof_join",

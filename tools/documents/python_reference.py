@@ -29,7 +29,7 @@ stubs and docstrings (`make references`).
 
 # What is on which page, by the page's ending: its title, what it begins with, its names.
 SECTIONS = {
-    "": ("Python", "", ["open", "Store", "Changes", "CommittedChanges", "Change", "allocated_bytes", "Commit", "CommitTable", "CommitTopic", "CommitLogs", "CommitGraph", "CommitTimelog", "repair", "RecoveryReport", "CheckReport", "Finding", "BackupReport", "RepairReport", "Pin", "__version__", "FORMAT_VERSION"]),
+    "": ("Python", "", ["open", "Store", "Changes", "CommittedChanges", "Change", "allocated_bytes", "Commit", "CommitTable", "CommitTopic", "CommitLogs", "CommitGraph", "CommitTimelog", "repair", "RecoveryReport", "CheckReport", "Finding", "BackupReport", "PurgeReport", "RepairReport", "Pin", "__version__", "FORMAT_VERSION"]),
     "-table": ("Python, tables", "[guide](../guides/table.md)", ["Table", "Rows", "RowsIter"]),
     "-timelog": ("Python, time logs", "[guide](../guides/timelog.md)", ["Timelog", "TimelogIter", "PageSpan", "PageSpanIter", "PageSpanObjectsView", "cbor_encode", "cbor_decode"]),
     "-logs": ("Python, logs", "[guide](../guides/logs.md), [filters](filters.md)", ["Logs", "LogEntry", "LogEntries", "LogEntriesIter", "LogTail", "LogBucket", "LogFacet"]),

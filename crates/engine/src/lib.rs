@@ -53,6 +53,7 @@ pub use code_table::{Code, CodeTable};
 pub use directory::QuarantinedFile;
 pub use error::{Error, ErrorKind, MissingRange, Result};
 pub use feed::{ChangeBatches, ChangeKind, CommittedChanges, StreamChange};
+pub use maintenance::PurgeReport;
 pub use memory::ask_for_copy;
 pub use memtable::RowBatch;
 pub use query::{GiveUpOnDrop, QueryInfo, QueryState, RunningQuery};

@@ -88,7 +88,7 @@ pub use commit::commit_together;
 ))]
 pub use extent::Extent;
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
-pub use owner::{drop_by_name, owner_of};
+pub use owner::{drop_by_name, owner_of, purge_by_name};
 #[cfg(all(
     feature = "graph",
     feature = "logs",
@@ -101,7 +101,7 @@ pub use timestrata_engine::{
     Access, BackupOptions, BackupReport, BulkCommit, BusyPolicy, CacheStats, Cell, ChangeBatches,
     ChangeFeed, ChangeKind, Changes, CheckReport, Clock, ColumnSize, CommitPart, CommittedChanges,
     Durability, Error, ErrorKind, FORMAT_VERSION, FileLeftOut, Finding, HistoryStats, Io, KeyRange,
-    LeadKey, LeadKind, LockRank, Maintenance, Merge, MissingRange, Moment, PinInfo,
+    LeadKey, LeadKind, LockRank, Maintenance, Merge, MissingRange, Moment, PinInfo, PurgeReport,
     QuarantinedFile, QueryInfo, QueryState, RecoveryReport, RepairOptions, RepairReport,
     RepairedStream, Result, Retention, Row, RowAppender, RowEncoder, RunCompression, RunFormat,
     RunningQuery, Scan, ScanSpec, ScrubStats, SeqNo, Setting, SettingForm, Settings, Share,

@@ -1,7 +1,7 @@
 //! Whose a stream is: a model's own, which has the model's name; a part of one, which nobody touches by
 //! itself; or nobody's. For faces that know streams by name alone.
 
-use timestrata_engine::{Error, ErrorKind, Result, Store, Stream};
+use timestrata_engine::{Error, ErrorKind, PurgeReport, Result, Store, Stream};
 
 use timestrata_graph::{Graph, GraphPart};
 use timestrata_logs::{Logs, is_logs};
@@ -43,6 +43,44 @@ pub fn drop_by_name(store: &Store, name: &str) -> Result<()> {
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
     }
+}
+
+/// Erases what has been deleted and replaced in what has these names, with all that belongs to it, or in the whole store where there are none:
+/// [`Store::purge`], which says what that is. A topic's hashes stay, so that every proof can still be made.
+///
+/// ```
+/// use timestrata::timelog::{Timelog, TimelogOptions};
+/// use timestrata::{Settings, Store, purge_by_name};
+///
+/// # fn main() -> timestrata::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let door = Timelog::create(&store, "door", TimelogOptions::default())?;
+/// door.append(1, b"opened")?;
+/// door.delete_range(..)?;
+/// assert!(purge_by_name(&store, &["door"])?.still_read.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// `NotFound` if there is nothing of a name, `InvalidArgument` for a part of something, which is named; as [`Store::purge`].
+pub fn purge_by_name(store: &Store, names: &[&str]) -> Result<PurgeReport> {
+    if names.is_empty() {
+        return store.purge(None);
+    }
+    let mut ids = Vec::new();
+    for name in names {
+        let stream = store.expect_stream(name)?;
+        if let Some(Owner { model, name: owner }) = owner(store, &stream) {
+            let message =
+                format!("stream '{name}' is a part of {model} '{owner}': purge the {model}");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        let streams = store.streams();
+        let parts = streams.iter().filter(|part| owner_of(store, part).as_deref() == Some(name));
+        ids.extend(parts.map(|part| part.id()).chain([stream.id()]));
+    }
+    store.purge(Some(&ids))
 }
 
 /// The name of the topic, graph or table that a stream is a part of, and that is there; `None` for what people

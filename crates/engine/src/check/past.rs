@@ -59,9 +59,8 @@ pub(super) fn check_past(
 
 /// Whether nothing of it has been let go of.
 fn is_same(newer: Option<&History>, history: &History) -> bool {
-    newer.is_some_and(|newer| {
-        (newer.oldest(), newer.floor()) == (history.oldest(), history.floor())
-    })
+    newer
+        .is_some_and(|newer| (newer.oldest(), newer.floor()) == (history.oldest(), history.floor()))
 }
 
 /// A crash may leave one that does not end with the manifest: no commit is lost by that.

@@ -393,14 +393,6 @@ impl Engine {
         }
         self.fail_unless_refused(error)
     }
-
-    /// What the log refuses has not been written; a log that has failed leaves it in doubt.
-    pub(crate) fn fail_unless_refused(&self, error: Error) -> Error {
-        if let Some(wal) = self.wal.as_ref().filter(|wal| wal.has_failed()) {
-            self.fail(wal.failure());
-        }
-        error
-    }
 }
 
 fn is_stall_heard() -> bool {

@@ -49,7 +49,9 @@ pub(crate) fn choose_around(
     let is_damaged = |run: &&RunMeta| set_aside.contains(&run.id);
     let damaged: Vec<&RunMeta> = runs.iter().filter(is_damaged).collect();
     if damaged.is_empty() {
-        return choose::choose(stream, runs, tombstones, settings, force);
+        let plan = choose::choose(stream, runs, tombstones, settings, force);
+        return plan
+            .or_else(|| if force { choose::drop_markers(stream, runs, settings) } else { None });
     }
     // What is deleted whole goes unread, the damaged ones too.
     if let Some(plan) = choose::drop_covered(runs, tombstones) {

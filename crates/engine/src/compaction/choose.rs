@@ -95,7 +95,7 @@ impl StrategyInput<'_> {
 
 /// The most useful piece of work on a stream now; `None` when it has settled. `force` goes
 /// on until nothing overlaps, no tombstone touches a run and every run has the stream's
-/// format.
+/// format; then [`drop_markers`] follows.
 pub(super) fn choose(
     stream: &Stream,
     runs: &[RunMeta],
@@ -224,6 +224,26 @@ fn rewrite_deleted(input: &StrategyInput<'_>, tombstones: &Tombstones) -> Option
     let (_, index) = best?;
     let level = input.runs[index].level;
     Some(input.rewrite(&[index], level, Cuts::by_size(input.run_bytes_max)))
+}
+
+/// Under force, where nothing overlaps: rewrites a run without the keys that were deleted, which hide nothing any more.
+pub(super) fn drop_markers(
+    stream: &Stream,
+    runs: &[RunMeta],
+    settings: &Settings,
+) -> Option<CompactionPlan> {
+    let hides_nothing = |index: &usize| {
+        runs.get(*index).is_some_and(|run| run.delete_markers > 0)
+            && order::has_nothing_older(runs, &[*index])
+    };
+    let run = (0..runs.len()).find(hides_nothing).and_then(|index| runs.get(index))?;
+    Some(CompactionPlan::Rewrite(Rewrite {
+        inputs: vec![run.id],
+        output_level: run.level,
+        format: stream.spec().run_format,
+        drop_delete_markers: true,
+        cuts: Cuts::by_size(settings.run_bytes_max),
+    }))
 }
 
 /// Under force: all runs of the stretch of overlapping runs that is cheapest.

@@ -5,6 +5,7 @@
 
 mod compact;
 mod flush;
+mod purge;
 mod retain;
 mod scrub;
 mod workers;
@@ -13,6 +14,7 @@ use crate::Result;
 
 pub(crate) use compact::CompactionTarget;
 pub(crate) use flush::write_memtable;
+pub use purge::PurgeReport;
 pub(crate) use workers::start;
 
 /// Takes steps until one says that nothing is left to do.

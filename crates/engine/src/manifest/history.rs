@@ -16,32 +16,23 @@
 //! not end with the manifest that is there, there is no history from before.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use timestrata_format::frame::{FrameRead, FrameReader, append_frame};
 use timestrata_format::manifest::{ManifestOp, StreamDefinition, VersionEdit};
-use timestrata_format::{
-    HISTORY_HEADER_BYTES, HistoryHeader, HistoryStep, RunId, RunMeta, SeqNo, StoreId, StreamId,
-    WalId,
-};
-use timestrata_io::{Disk, DiskFile, OpenMode};
+use timestrata_format::{HistoryStep, RunId, RunMeta, SeqNo, StreamId, WalId};
+use timestrata_io::Disk;
 
 use super::ManifestState;
 use super::history_edit::HistoryEdit;
+use super::history_file::{HISTORY_NAME, HistoryFile, read_steps};
 use super::load::{LoadedManifest, ManifestStamp};
 use super::log::MANIFEST_NAME;
 use crate::{Error, Result};
 
-/// Name of the history in the store's directory.
-const HISTORY_NAME: &str = "HISTORY";
-const NEW_HISTORY_NAME: &str = "HISTORY.new";
-/// All the names that its file may have.
-pub(crate) const HISTORY_NAMES: [&str; 2] = [HISTORY_NAME, NEW_HISTORY_NAME];
-/// A file this many times larger than what was last written whole is written whole again.
-const GROWTH: u64 = 4;
-/// But not below this.
-const REWRITE_BYTES_MIN: u64 = 256 * 1024;
+/// Behind all commits that there may be.
+const NOT_KNOWN: SeqNo = SeqNo(u64::MAX >> 1);
+const NS_PER_MS: i64 = 1_000_000;
 
 /// What the history may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +90,8 @@ pub(crate) struct History {
     end: ManifestStamp,
     steps: VecDeque<Step>,
     retired_bytes: u64,
+    /// The last step was found in the manifest alone: the log has to tell when that was.
+    is_behind: bool,
     file: HistoryFile,
 }
 
@@ -112,10 +105,12 @@ impl History {
     ) -> Self {
         let file = HistoryFile::new(disk, dir, manifest.store_id);
         let (base, end) = (manifest.state.clone(), manifest.stamp());
-        Self { base, from, newest: from, end, steps: VecDeque::new(), retired_bytes: 0, file }
+        let (steps, retired_bytes, is_behind) = (VecDeque::new(), 0, false);
+        Self { base, from, newest: from, end, steps, retired_bytes, is_behind, file }
     }
 
-    /// Reads that of a store; `None` if there is none that leads to this manifest.
+    /// Reads that of a store; `None` if there is none that leads to this manifest. A process that was killed may not have come to note
+    /// its last edit, or that the manifest was written anew: that is made up for.
     pub(crate) fn load(
         disk: &Arc<dyn Disk>,
         dir: &Path,
@@ -125,9 +120,6 @@ impl History {
             return None;
         }
         let steps = read_steps(&**disk, &dir.join(HISTORY_NAME), manifest.store_id)?;
-        if end_of(steps.last()?) != manifest.stamp() {
-            return None;
-        }
         let mut steps = steps.into_iter();
         let first = steps.next()?;
         let mut state = ManifestState::default();
@@ -139,6 +131,7 @@ impl History {
             end: end_of(&first),
             steps: VecDeque::new(),
             retired_bytes: 0,
+            is_behind: false,
             file: HistoryFile::new(disk, dir, manifest.store_id),
         };
         for step in steps {
@@ -146,7 +139,39 @@ impl History {
             state.apply(&step.edit).ok()?;
             history.push(Step { step, retired });
         }
-        (state == manifest.state).then_some(history)
+        if state == manifest.state {
+            history.end_at(manifest.stamp());
+            return Some(history);
+        }
+        let edit = manifest.last_edit.as_ref()?;
+        let retired = retired_by(&state, edit);
+        state.apply(edit).ok()?;
+        let step = history.step(edit, NOT_KNOWN, manifest);
+        (state == manifest.state).then(|| {
+            history.push(Step { step, retired });
+            history.is_behind = true;
+            history
+        })
+    }
+
+    /// A step for the last edit of a manifest, which nobody has noted.
+    fn step(&self, edit: &VersionEdit, last_seq: SeqNo, manifest: &LoadedManifest) -> HistoryStep {
+        let end = manifest.stamp();
+        let by_ns = i64::try_from(manifest.state.time_ms).unwrap_or(0).saturating_mul(NS_PER_MS);
+        let before_ns = self.steps.back().map_or(0, |last| last.step.wall_ns);
+        HistoryStep {
+            last_seq,
+            from_seq: first_with(edit, last_seq).max(self.latest()),
+            wall_ns: before_ns.max(by_ns),
+            generation: end.generation,
+            manifest_bytes: end.bytes,
+            edit: edit.clone(),
+        }
+    }
+
+    /// Whether the last edit was found in the manifest alone: it can be read once [`History::ends_with`] has been told where the log ends.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.is_behind
     }
 
     /// The last commit that an edit tells of: all of these are durable. It may be later than all that is there, where the stream
@@ -161,20 +186,26 @@ impl History {
     pub(crate) fn ends_with(&mut self, last_seq: SeqNo) {
         self.from = self.from.min(last_seq.next());
         self.newest = self.newest.min(last_seq);
-        for step in &mut self.steps {
-            step.step.from_seq = step.step.from_seq.min(last_seq.next());
+        for Step { step, .. } in &mut self.steps {
+            step.from_seq = step.from_seq.min(last_seq.next());
+            step.last_seq = step.last_seq.min(last_seq);
         }
+        self.is_behind = false;
     }
 
     /// Goes on in a manifest that was written anew, and writes the file.
     pub(crate) fn go_on_at(&mut self, end: ManifestStamp) {
+        self.end_at(end);
+        self.write();
+    }
+
+    fn end_at(&mut self, end: ManifestStamp) {
         match self.steps.back_mut() {
             Some(Step { step, .. }) => {
                 (step.generation, step.manifest_bytes) = (end.generation, end.bytes);
             }
             None => self.end = end,
         }
-        self.write();
     }
 
     /// Lets go of what can't be read any more, since a file is gone.
@@ -460,27 +491,6 @@ fn first_with(edit: &VersionEdit, last_seq: SeqNo) -> SeqNo {
     edit.ops.iter().map(of_op).fold(last_told(edit), SeqNo::max)
 }
 
-/// The steps in a file; `None` unless all of it is whole.
-fn read_steps(disk: &dyn Disk, path: &Path, store_id: StoreId) -> Option<Vec<HistoryStep>> {
-    let file = disk.open(path, OpenMode::Read).ok()?;
-    let mut bytes = vec![0; usize::try_from(file.len().ok()?).ok()?];
-    file.read_at(0, &mut bytes).ok()?;
-    let header = HistoryHeader::decode(&bytes).ok()?;
-    if header.store_id != store_id {
-        return None;
-    }
-    let frames = bytes.get(HISTORY_HEADER_BYTES..)?;
-    let mut reader = FrameReader::new(frames, HISTORY_HEADER_BYTES as u64, store_id);
-    let mut steps = Vec::new();
-    loop {
-        match reader.next_frame().ok()? {
-            FrameRead::Frame { payload, .. } => steps.push(HistoryStep::decode(payload).ok()?),
-            FrameRead::End { .. } => return Some(steps),
-            FrameRead::Torn { .. } => return None,
-        }
-    }
-}
-
 /// An error if a store's history goes on behind what its manifest says. It gets an edit after the manifest has it for good, so such
 /// a manifest is of an earlier time. To be asked by the one writer only: beside one that lives the history may be the newer of two readings.
 pub(crate) fn check_not_stale(
@@ -508,56 +518,4 @@ pub(crate) fn runs_named(
 ) -> BTreeSet<RunId> {
     let history = History::load(disk, dir, manifest);
     history.iter().flat_map(History::retired).map(|meta| meta.id).collect()
-}
-
-/// The file, as long as it can be written.
-#[derive(Debug)]
-struct HistoryFile {
-    disk: Arc<dyn Disk>,
-    dir: PathBuf,
-    store_id: StoreId,
-    open: Option<Arc<dyn DiskFile>>,
-    bytes: u64,
-    whole_bytes: u64,
-}
-
-impl HistoryFile {
-    fn new(disk: &Arc<dyn Disk>, dir: &Path, store_id: StoreId) -> Self {
-        let (disk, dir) = (Arc::clone(disk), dir.to_owned());
-        Self { disk, dir, store_id, open: None, bytes: 0, whole_bytes: 0 }
-    }
-
-    /// Adds a step. What can't be written ends the file: a later one would not fit to it.
-    fn append(&mut self, step: &HistoryStep) {
-        let mut frame = Vec::new();
-        append_frame(&mut frame, self.store_id, &step.encode());
-        let at = self.bytes;
-        self.open = self.open.take().filter(|file| file.write_at(at, &frame).is_ok());
-        self.bytes += frame.len() as u64;
-    }
-
-    fn is_long(&self) -> bool {
-        self.bytes > REWRITE_BYTES_MIN.max(self.whole_bytes.saturating_mul(GROWTH))
-    }
-
-    fn write<'a>(&mut self, steps: impl Iterator<Item = &'a HistoryStep>) {
-        let mut bytes = HistoryHeader { store_id: self.store_id }.encode().to_vec();
-        steps.for_each(|step| append_frame(&mut bytes, self.store_id, &step.encode()));
-        (self.bytes, self.whole_bytes) = (bytes.len() as u64, bytes.len() as u64);
-        self.open = self.replace(&bytes).ok();
-    }
-
-    fn replace(&self, bytes: &[u8]) -> std::io::Result<Arc<dyn DiskFile>> {
-        let (new_path, path) = (self.dir.join(NEW_HISTORY_NAME), self.dir.join(HISTORY_NAME));
-        if self.disk.exists(&new_path)? {
-            self.disk.remove(&new_path)?;
-        }
-        let written = self.disk.open(&new_path, OpenMode::CreateNew).and_then(|file| {
-            file.write_at(0, bytes)?;
-            self.disk.rename(&new_path, &path)?;
-            self.disk.open(&path, OpenMode::ReadWrite)
-        });
-        // One of before would end with another manifest, and nobody needs the new one's name.
-        written.inspect_err(|_| drop(self.disk.remove(&new_path)))
-    }
 }

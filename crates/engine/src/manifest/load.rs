@@ -7,7 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use timestrata_format::frame::{FRAME_HEADER_BYTES, FrameRead, FrameReader};
-use timestrata_format::manifest::{MANIFEST_HEADER_BYTES, ManifestHeader, decode_edit};
+use timestrata_format::manifest::{
+    MANIFEST_HEADER_BYTES, ManifestHeader, VersionEdit, decode_edit,
+};
 use timestrata_format::{StoreId, StreamId, WalId};
 use timestrata_io::{Disk, DiskFile, OpenMode};
 
@@ -31,6 +33,8 @@ pub(crate) struct LoadedManifest {
     pub(crate) log_expected: Option<WalId>,
     /// What is wrong with the manifest, where the copy stands in for it.
     pub(crate) damage: Option<Error>,
+    /// The last edit behind the state with which the file begins.
+    pub(crate) last_edit: Option<VersionEdit>,
 }
 
 /// Which state of a store's manifest was read: where its file ended.
@@ -193,6 +197,7 @@ pub(crate) struct Parsed {
     pub(crate) state: ManifestState,
     /// Edits read.
     frames: usize,
+    last_edit: Option<VersionEdit>,
     /// Where the last of them ends.
     end: u64,
     stop: Stop,
@@ -204,7 +209,7 @@ fn parse(content: ManifestFile, frames_max: usize) -> Result<Parsed> {
     let header = ManifestHeader::decode(&bytes).map_err(|error| Error::header(&path, error))?;
     let mut state = ManifestState::default();
     let mut end = MANIFEST_HEADER_BYTES as u64;
-    let mut frames = 0;
+    let (mut frames, mut last_edit) = (0, None);
     let rest = bytes.get(MANIFEST_HEADER_BYTES..).unwrap_or_default();
     let mut reader = FrameReader::new(rest, end, header.store_id);
     let stop = loop {
@@ -231,9 +236,10 @@ fn parse(content: ManifestFile, frames_max: usize) -> Result<Parsed> {
             return Ok(Parsed { stop: Stop::Bad(bad), ..before });
         }
         end = base + payload.len() as u64;
+        last_edit = (frames > 0).then_some(edit);
         frames += 1;
     };
-    Ok(Parsed { path, bytes, header, state, frames, end, stop })
+    Ok(Parsed { path, bytes, header, state, frames, last_edit, end, stop })
 }
 
 /// Whether there is nothing from an offset on but room for edits: no edit begins with a zero length.
@@ -291,6 +297,7 @@ impl Parsed {
             torn_at,
             damage,
             state: self.state,
+            last_edit: self.last_edit,
         }
     }
 

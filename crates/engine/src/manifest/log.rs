@@ -140,6 +140,16 @@ impl ManifestLog {
         }
     }
 
+    /// Writes the manifest and its history anew, with nothing but what holds now. Where there is no room for that all stays.
+    pub(crate) fn write_anew(&mut self) -> std::result::Result<bool, NotDurable> {
+        let is_written = self.rewrite()?;
+        let stamp = self.stamp();
+        if let Some(history) = &mut self.history {
+            history.go_on_at(stamp);
+        }
+        Ok(is_written)
+    }
+
     /// Notes durably that the log has begun: from now on the store isn't closed in good order,
     /// and the segment that the log begins with is expected to be there.
     pub(crate) fn note_open(&mut self, time: EditTime) -> Result<()> {
@@ -155,6 +165,10 @@ impl ManifestLog {
         time: EditTime,
     ) -> std::result::Result<(), NotDurable> {
         let path = self.dir.join(MANIFEST_NAME);
+        if self.log_bytes > REWRITE_BYTES_MIN.max(self.rewritten_bytes * HISTORY_FACTOR) {
+            // Before the edit is in the state: the history of who is killed behind it is found to lack one edit, which is in the file.
+            self.rewrite()?;
+        }
         // In place, and taken back if it isn't made: a copy of all streams an edit would cost the square
         // of their number to make them.
         let before = self.state.before(edit);
@@ -166,7 +180,7 @@ impl ManifestLog {
                 format!("a new edit makes no sense: {problem}"),
             ))
         });
-        let made = applied.and_then(|()| self.write(edit, &path));
+        let made = applied.and_then(|()| self.append(edit, &path));
         match (&made, retired) {
             (Err(_), _) => self.state.take_back(before),
             (Ok(()), Some(retired)) => {
@@ -178,15 +192,6 @@ impl ManifestLog {
             (Ok(()), None) => {}
         }
         made
-    }
-
-    /// Writes an edit that the state has already.
-    fn write(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), NotDurable> {
-        let is_long = self.log_bytes > REWRITE_BYTES_MIN.max(self.rewritten_bytes * HISTORY_FACTOR);
-        match is_long && self.rewrite()? {
-            true => Ok(()),
-            false => self.append(edit, path),
-        }
     }
 
     /// Goes on in a new file; false where there is no room for one, and nothing has changed.
@@ -212,6 +217,7 @@ impl ManifestLog {
         }
     }
 
+    /// Adds an edit that the state has already.
     fn append(&mut self, edit: &VersionEdit, path: &Path) -> std::result::Result<(), NotDurable> {
         let mut bytes = Vec::new();
         append_frame(&mut bytes, self.header.store_id, &encode_edit(edit));

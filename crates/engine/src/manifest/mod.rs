@@ -6,15 +6,15 @@
 
 mod history;
 mod history_edit;
+mod history_file;
 mod load;
 mod log;
 mod state;
 mod tries;
 
-pub(crate) use history::{
-    EditTime, Folded, HISTORY_NAMES, History, HistoryLimits, check_not_stale, runs_named,
-};
+pub(crate) use history::{EditTime, Folded, History, HistoryLimits, check_not_stale, runs_named};
 pub(crate) use history_edit::HistoryEdit;
+pub(crate) use history_file::HISTORY_NAMES;
 pub(crate) use load::{LoadedManifest, ManifestStamp, load, load_again, salvage};
 pub(crate) use log::{COPY_NAME, MANIFEST_NAME, MANIFEST_NAMES, ManifestLog};
 pub(crate) use state::{ManifestState, StreamEntry};

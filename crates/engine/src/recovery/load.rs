@@ -8,7 +8,10 @@ use super::replay::Replay;
 use crate::directory::list_files;
 use crate::manifest::{self, History, LoadedManifest, MANIFEST_NAME, ManifestState};
 use crate::scan::Source;
-use crate::state::{PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version, readable_history};
+use crate::state::{
+    PinState, RecoveryReport, RunFolder, RunHandle, StoreState, StreamState, Version,
+    readable_history,
+};
 use crate::stream::open_definition;
 use crate::wal::{
     self, ReadMode, WalPosition, WalReader, WalRecord, WalStart, WalTail, each_record,
@@ -68,8 +71,8 @@ pub(crate) fn recover(
     if report.torn_tail.is_none() {
         report.torn_tail = loaded.torn_at.map(|offset| (dir.join(MANIFEST_NAME), offset));
     }
-    if tail.start.is_first() {
-        // The log knows of no commit any more. What is written to it comes behind all the same.
+    if tail.position.last.is_none() {
+        // The log knows of no commit any more: there is none, or one that a kill left without its first record. What is written to it comes behind all the same.
         tail.start.previous_seq = core.last_seq;
     }
     let next_run = files.next_run().max(loaded.state.next_run);

@@ -17,7 +17,7 @@ use crate::manifest::{
 };
 use crate::state::{Engine, RecoveryReport, RunHandle, StoreState, readable_history};
 use crate::stream::open_definition;
-use crate::wal::{ReadMode, segment_ids};
+use crate::wal::{ReadMode, WalReader, each_record, segment_ids};
 use crate::{Error, ErrorKind, Result, Stream};
 
 /// A reader waits so often for a writer to note an edit in its history, and for so long each time.
@@ -60,7 +60,23 @@ fn history_beside(engine: &Engine) -> Result<Option<History>> {
 
 /// The history that leads to a manifest, beside a writer who may have let go of some of it and says so in the file later.
 pub(super) fn history_of(engine: &Engine, loaded: &LoadedManifest) -> Option<History> {
-    readable_history(&engine.folder, &engine.dir, loaded)
+    readable_history(&engine.folder, &engine.dir, loaded).filter(|history| !history.is_behind())
+}
+
+/// That of a writer who was killed before the last edit was noted: the log tells behind which commit that was made, at most.
+fn history_left_behind(engine: &Engine, loaded: &LoadedManifest) -> Result<Option<History>> {
+    let history = readable_history(&engine.folder, &engine.dir, loaded);
+    let Some(mut history) = history.filter(History::is_behind) else { return Ok(None) };
+    let (wal_dir, store_id) = (engine.dir.join(WAL_DIR), engine.folder.store_id);
+    let (mode, floor) = (ReadMode::Follower, loaded.state.wal_floor);
+    let mut last_seq = history.last_told();
+    let reader = WalReader::open(&engine.io, &wal_dir, store_id, mode, floor, None)?;
+    each_record(reader, &mut |record| {
+        last_seq = last_seq.max(record.seq);
+        Ok(())
+    })?;
+    history.ends_with(last_seq);
+    Ok(Some(history))
 }
 
 /// Reads beside a writer that may be alive, again where that has moved on meanwhile. `None` where there is no manifest.
@@ -88,8 +104,12 @@ pub(crate) fn beside<T>(
         if !after.differs_from(&loaded) && first_kept(engine, history.as_ref())? == kept {
             // A writer notes an edit in its history right behind it, if it has a processor.
             let is_told = history.is_some() || !has_history(engine);
-            if is_told || waits == WAITS_MAX {
+            if is_told {
                 return Err(error);
+            }
+            if waits == WAITS_MAX {
+                let left = history_left_behind(engine, &after)?;
+                return left.map_or(Err(error), |left| read(&after, Some(&left)).map(Some));
             }
             waits += 1;
             engine.committed.pause(WAIT);

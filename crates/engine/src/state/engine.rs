@@ -187,6 +187,14 @@ impl Engine {
         error
     }
 
+    /// What the log refuses has not been written; a log that has failed leaves it in doubt.
+    pub(crate) fn fail_unless_refused(&self, error: Error) -> Error {
+        if let Some(wal) = self.wal.as_ref().filter(|wal| wal.has_failed()) {
+            self.fail(wal.failure());
+        }
+        error
+    }
+
     /// An identity for a new run.
     pub(crate) fn new_run_id(&self) -> RunId {
         RunId(self.next_run.fetch_add(1, Ordering::Relaxed))

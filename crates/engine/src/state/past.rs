@@ -126,6 +126,11 @@ impl Engine {
         self.reserve.leaves_room_for(bytes)
     }
 
+    /// Lets go of all history; `None` while somebody reads there.
+    pub(crate) fn fold_all(&self, manifest: &mut ManifestLog) -> Option<Folded> {
+        self.fold_to(manifest, HistoryLimits::NOTHING)
+    }
+
     fn fold_to(&self, manifest: &mut ManifestLog, limits: HistoryLimits) -> Option<Folded> {
         let is_held = self.past.is_held();
         let log_bytes =

@@ -4,6 +4,7 @@ use timestrata_format::StreamId;
 
 use super::{Store, StoreStats};
 use crate::directory::{self, QuarantinedFile};
+use crate::maintenance::PurgeReport;
 use crate::{CheckReport, Result};
 
 impl Store {
@@ -61,6 +62,50 @@ impl Store {
             None => None,
         };
         self.engine().telling(self.engine().compact_fully(slot))
+    }
+
+    /// Erases what has been deleted, replaced or dropped by now in one stream or in all: from runs, log and history, and from what was
+    /// set aside. Without it such rows lie in the store's files until compaction and history have let go of them. No backup
+    /// is reached, and a disk that remaps its blocks may still have them where nobody reads.
+    ///
+    /// The history begins behind it: no earlier commit can be read any more, whatever streams are asked for. It can be called again after an error or a crash, and goes on.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![
+    /// #     Field::new("time", DataType::Int64, false),
+    /// #     Field::new("celsius", DataType::Float64, true),
+    /// # ]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// # let mut appender = store.appender(kitchen)?;
+    /// # for (time, celsius) in [(1_000, 20.5), (2_000, 21.0), (3_000, 21.5)] {
+    /// #     appender.append(&[Cell::Int(time), Cell::Float(celsius)], Durability::Written)?;
+    /// # }
+    /// let early = KeyRange::new(LeadKey::Time(0), Some(LeadKey::Time(2_500)));
+    /// store.commit(Changes::new().delete_range(kitchen, early), Durability::Synced)?;
+    /// store.purge(Some(&[kitchen]))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Conflict` where a pin keeps such rows, or a follower by name has not seen all commits: they are named. `Busy` where the past is being
+    /// read all the time. `Corruption` where a run is damaged, and so can't be rewritten. `ReadOnly`, `NoSpace`, `Io`.
+    pub fn purge(&self, streams: Option<&[StreamId]>) -> Result<PurgeReport> {
+        let engine = self.engine();
+        let slots = match streams {
+            Some(streams) => {
+                let core = engine.core.lock();
+                let slots: Result<Vec<_>> = streams.iter().map(|id| core.slot_of(*id)).collect();
+                Some(slots?)
+            }
+            None => None,
+        };
+        engine.telling(engine.purge(slots))
     }
 
     /// Does one piece of due maintenance in this thread; false if there was none.

@@ -20,7 +20,7 @@ use timestrata_io::{Io, OpenMode};
 use super::segment::{Segment, segment_path, spare_path};
 use super::segment_files;
 use super::spares::Spares;
-use super::writer::{FullSegment, Wal};
+use super::writer::{Appender, FullSegment, Wal};
 use crate::Result;
 
 /// The segments from one on and below another that another process wrote, of which nothing is needed but their files.
@@ -62,6 +62,21 @@ impl Wal {
         let released: Vec<FullSegment> = appender.past.drain(..count).collect();
         drop(appender);
         released.iter().for_each(|segment| self.spares.retire(segment.id, segment.own));
+    }
+
+    /// Goes on in a new file, and has none used again that has held commits by now. Gives its segment.
+    pub(crate) fn begin_anew(&self) -> Result<WalId> {
+        let mut appender = self.appender.lock();
+        // Even where nothing was written to the active one: its file may have held an earlier segment. And so may the next one's,
+        // which can't go alone, since the log has no gaps.
+        let next_is_made = self.spares.remove_idle();
+        self.roll(&mut appender)?;
+        if next_is_made {
+            self.roll(&mut appender)?;
+        }
+        let Appender { full, past, .. } = &mut *appender;
+        full.iter_mut().chain(past).for_each(|segment| segment.own = false);
+        Ok(appender.active.id)
     }
 
     /// Ends the log for good: what is written of its last segment stays for the history.

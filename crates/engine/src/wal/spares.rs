@@ -160,6 +160,13 @@ impl Spares {
         }
     }
 
+    /// Removes the files that wait for a segment; gives whether the next segment has one already.
+    pub(super) fn remove_idle(&self) -> bool {
+        let mut state = self.state.lock();
+        state.idle.drain(..).for_each(|path| self.discard(&path));
+        state.prepared.is_some()
+    }
+
     /// Removes the files that wait, the next segment's too.
     pub(super) fn remove_all(&self) {
         let mut state = self.state.lock();

@@ -51,13 +51,6 @@ pub(crate) struct WalStart {
     pub(crate) time_ms: u64,
 }
 
-impl WalStart {
-    /// Whether there is no segment that is still needed.
-    pub(crate) fn is_first(&self) -> bool {
-        self.older.is_empty()
-    }
-}
-
 /// The log of an open store. Shared by all its threads.
 #[derive(Debug)]
 pub(crate) struct Wal {
@@ -301,7 +294,7 @@ impl Wal {
 
     /// Goes on in the next segment. It is begun before the full one is ended, so that an end
     /// record always has a segment behind it. Where there can be no next one, nothing has changed.
-    fn roll(&self, appender: &mut Appender) -> Result<()> {
+    pub(super) fn roll(&self, appender: &mut Appender) -> Result<()> {
         let next = self.spares.take(appender.stored > self.segment_bytes / 2);
         let next = next.map_err(|why| why.failing_in_doubt(|error| self.fail(error)))?;
         self.go_on_in(appender, next).map_err(|error| self.fail(error))
@@ -484,6 +477,11 @@ impl Wal {
     /// uses the last segment's file again, and makes more when it needs them.
     pub(crate) fn remove_spares(&self) {
         self.spares.remove_all();
+    }
+
+    /// Removes the files that wait for a segment, of a log that goes on.
+    pub(crate) fn remove_idle(&self) {
+        self.spares.remove_idle();
     }
 
     /// If every commit up to `seq` is in runs: the first segment that is still needed, where

@@ -288,7 +288,12 @@ fn a_reader_waits_for_the_writer_to_note_an_edit_in_its_history() {
     let mut feed = beside.changes_since(SeqNo(0)).unwrap();
     assert_eq!(short(&all_of(&mut feed, 1)), ["1 events Inserted 1"]);
     assert!(late.looks.load(Ordering::SeqCst) > 20);
-    // Where it never comes, that is said.
+    // Where it never comes, since the writer was killed, the manifest tells of that edit.
+    late.machine.write_file(&path, &before);
+    let mut feed = beside.changes_since(SeqNo(0)).unwrap();
+    assert_eq!(short(&all_of(&mut feed, 1)), ["1 events Inserted 1"]);
+    // Of two it does not.
+    store.create_stream(keep("other")).unwrap();
     late.machine.write_file(&path, &before);
     let lost = beside.changes_since(SeqNo(0)).unwrap_err();
     assert_eq!(lost.kind(), ErrorKind::HistoryLost, "{lost}");

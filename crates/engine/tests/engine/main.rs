@@ -25,6 +25,7 @@ mod golden_stores;
 mod group_appends;
 mod hurried_appends;
 mod keeping;
+mod killed_past;
 mod large_scans;
 mod long_blocks;
 mod lost_files;
@@ -33,6 +34,7 @@ mod moments;
 mod moments_beside;
 mod prune;
 mod pulled_lock;
+mod purge;
 #[path = "support/quota_disk.rs"]
 mod quota_disk;
 mod range_deletes;
