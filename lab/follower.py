@@ -12,12 +12,14 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import timestrata
 from lab.child import Broken, Say
 from lab.lanes import LANES_EACH, TogetherLane
+from lab.lanes.table import EPOCH
 from lab.lanes.together import SPAN
 
 # What a bill has in each model.
@@ -73,12 +75,12 @@ def bills(change: timestrata.Change) -> Iterator[tuple[int, str]]:
                 content = row["content"]
                 yield row["id"][0], content if isinstance(content, str) else content.decode()
             case ("timelog", "billed", "entries"):
-                time, value = timelog_entry(row)
-                yield time // SPAN, value[1]
+                yield lane_of(row["time"]), timestrata.cbor_decode(row["value"])[1]
 
 
-def timelog_entry(row: dict[str, Any]) -> tuple[int, Any]:
-    return row["time"], timestrata.cbor_decode(row["value"])
+def lane_of(time: datetime) -> int:
+    """Whose span of times, in nanoseconds since the epoch, a time of a time log is in."""
+    return round((time - EPOCH).total_seconds() * 1e9) // SPAN
 
 
 def follow(path: str, notes: str, say: Say) -> None:

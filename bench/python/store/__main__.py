@@ -6,7 +6,7 @@ import sys
 
 from bench.python.common.arguments import parser_of
 from bench.python.common.run import Run, play
-from bench.python.store import commits, once
+from bench.python.store import commits, once, past
 
 
 def main() -> int:
@@ -15,6 +15,8 @@ def main() -> int:
     groups = [
         ("commits over five models", lambda: commits.of_five(run)),
         ("exactly once", lambda: once.loop(run)),
+        ("a moment", lambda: past.moment(run)),
+        ("followers", lambda: past.followed(run)),
     ]
     return play(run, "store", groups, asked.only, asked.out)
 

@@ -103,7 +103,7 @@ pub(crate) fn beside<T>(
         let history = history_of(engine, &after);
         if !after.differs_from(&loaded) && first_kept(engine, history.as_ref())? == kept {
             // A writer notes an edit in its history right behind it, if it has a processor.
-            let is_told = history.is_some() || !has_history(engine);
+            let is_told = history.is_some() || !(has_history(engine) || is_being_made(&after));
             if is_told {
                 return Err(error);
             }
@@ -119,6 +119,11 @@ pub(crate) fn beside<T>(
             return Err(too_fast(&engine.dir));
         }
     }
+}
+
+/// Whether nothing was done in a store yet: a writer that has just made it begins its history next.
+fn is_being_made(loaded: &LoadedManifest) -> bool {
+    loaded.state.streams.is_empty() && loaded.state.last_seq() == SeqNo(0)
 }
 
 /// Whether there is a history, if maybe of another manifest.

@@ -247,7 +247,7 @@ fn the_last_commit_is_read_and_followed_when_all_before_it_is_let_go_of() {
     assert_eq!(short(&all_of(&mut feed, 1)), ["4 events Inserted 9"]);
 }
 
-/// Finds the history as it was before an edit, for so many looks at it.
+/// Finds the history as it was before an edit, or none, for so many looks at the manifest.
 #[derive(Debug)]
 struct LateHistory {
     machine: Machine,
@@ -261,8 +261,8 @@ impl Watcher for LateHistory {
     }
 
     fn before_read(&self, path: &Path, _: u64) -> io::Result<()> {
-        if path.ends_with("HISTORY") && self.looks.fetch_add(1, Ordering::SeqCst) == 20 {
-            self.machine.write_file(path, &self.now);
+        if path.ends_with("MANIFEST") && self.looks.fetch_add(1, Ordering::SeqCst) == 20 {
+            self.machine.write_file(&self.machine.dir.join("HISTORY"), &self.now);
         }
         Ok(())
     }
@@ -297,6 +297,24 @@ fn a_reader_waits_for_the_writer_to_note_an_edit_in_its_history() {
     late.machine.write_file(&path, &before);
     let lost = beside.changes_since(SeqNo(0)).unwrap_err();
     assert_eq!(lost.kind(), ErrorKind::HistoryLost, "{lost}");
+}
+
+#[test]
+fn a_reader_of_a_store_that_is_being_made_waits_for_its_history() {
+    let machine = Machine::new();
+    let store = machine.open(kept(manual()));
+    let path = machine.dir.join("HISTORY");
+    let now = machine.read_file(&path);
+    machine.io.disk.remove(&path).unwrap();
+    let (io, dir) = (machine.io.clone(), machine.dir.clone());
+    let late = Arc::new(LateHistory { machine, now, looks: AtomicUsize::new(0) });
+    let disk = WatchedDisk::new(Arc::clone(&io.disk), Arc::clone(&late) as _);
+    let io = Io { disk: Arc::new(disk), ..io };
+    let beside = Store::open_with(io, &dir, Access::Read, kept(manual())).unwrap();
+    let mut feed = beside.changes_since(SeqNo(0)).unwrap();
+    assert!(late.looks.load(Ordering::SeqCst) > 20);
+    assert!(feed.poll(1 << 20).unwrap().is_empty());
+    drop(store);
 }
 
 /// Rounds of rows that are flushed, ten seconds apart.
