@@ -1,4 +1,4 @@
-//! Who may ask: whoever brings one of the tokens, if there are any.
+//! The file of tokens that a server is started with: whoever brings one of them may do everything.
 
 use subtle::ConstantTimeEq;
 use timestrata_engine::{Error, ErrorKind, Result};
@@ -6,7 +6,7 @@ use timestrata_engine::{Error, ErrorKind, Result};
 /// Characters that a token has at least: shorter ones can be guessed.
 const TOKEN_CHARS_MIN: usize = 16;
 
-/// The tokens that open the door.
+/// The tokens of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens {
     /// Empty: nobody is asked.
