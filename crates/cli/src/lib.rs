@@ -28,7 +28,7 @@ use verbs::{
     topic, verbs, version,
 };
 #[cfg(feature = "sql")]
-use verbs::{config, mcp, serve, sql};
+use verbs::{config, mcp, serve, sql, token};
 
 const AFTER_HELP: &str = "\
 Data goes to stdout, messages and the progress bar to stderr. '-' is stdin.
@@ -60,6 +60,8 @@ verbs! {
     Export: export::ExportArgs => export::run,
     #[cfg(feature = "sql")]
     Serve: serve::ServeArgs => serve::run,
+    #[cfg(feature = "sql")]
+    Token: token::TokenCommand => token::run,
     #[cfg(feature = "sql")]
     Config: config::ConfigCommand => config::run,
     #[cfg(feature = "sql")]

@@ -226,7 +226,17 @@ impl Error {
     }
 
     /// An operating system's error while doing `what` to `path`; a full disk gets its own kind.
-    pub(crate) fn io(what: &str, path: &Path, source: io::Error) -> Self {
+    ///
+    /// ```
+    /// use std::io;
+    /// use std::path::Path;
+    /// use timestrata_engine::{Error, ErrorKind};
+    ///
+    /// let full = io::Error::from(io::ErrorKind::StorageFull);
+    /// let error = Error::io("write the report", Path::new("report.csv"), full);
+    /// assert_eq!(error.kind(), ErrorKind::NoSpace);
+    /// ```
+    pub fn io(what: &str, path: &Path, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded

@@ -50,7 +50,7 @@ pub use cell::Cell;
 pub use changes::{Changes, Durability};
 pub use check::{CheckReport, Finding, check};
 pub use code_table::{Code, CodeTable};
-pub use directory::QuarantinedFile;
+pub use directory::{QuarantinedFile, TOKENS_DIR};
 pub use error::{Error, ErrorKind, MissingRange, Result};
 pub use feed::{ChangeBatches, ChangeKind, CommittedChanges, StreamChange};
 pub use maintenance::PurgeReport;

@@ -65,12 +65,12 @@ impl GraphView {
         let view = match begun {
             Begun::Ready(view) => view,
             Begun::Load(epoch) => {
-                let loaded = load(&self.snapshot, &self.shared, edges);
+                let loaded = load(&self.for_all, &self.shared, edges);
                 self.shared.resident.lock().loaded(epoch, self.snapshot.seq(), &loaded);
                 loaded?
             }
             // What is in memory is newer than this snapshot.
-            Begun::Other => load(&self.snapshot, &self.shared, edges)?,
+            Begun::Other => load(&self.for_all, &self.shared, edges)?,
         };
         Ok(Some(self.adjacency.get_or_init(|| view).clone()))
     }

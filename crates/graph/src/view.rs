@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StringArray};
 use serde_json::{Map, Value};
-use timestrata_engine::{Cell, KeyRange, Result, Scan, ScanSpec, Snapshot};
+use timestrata_engine::{Cell, KeyRange, Result, RunningQuery, Scan, ScanSpec, Snapshot};
 
 use super::adjacency::{BlockId, Direction, View};
 use super::block::{Block, column};
@@ -42,6 +42,10 @@ pub struct GraphView {
     pub(super) follows: bool,
     /// The edges in memory, once somebody has asked.
     pub(super) adjacency: Arc<OnceLock<View>>,
+    /// Who asks, where somebody may give up.
+    pub(super) query: Option<RunningQuery>,
+    /// The same snapshot, for what is read for others as well.
+    pub(super) for_all: Snapshot,
 }
 
 /// Which blocks are looked for; all conditions must hold.
@@ -114,7 +118,9 @@ impl Graph {
     fn view_of(&self, snapshot: Snapshot, edges: Option<View>) -> GraphView {
         GraphView {
             shared: Arc::clone(&self.shared),
+            for_all: snapshot.clone(),
             snapshot,
+            query: None,
             follows: self.store.is_read_only(),
             adjacency: Arc::new(edges.map_or_else(OnceLock::new, OnceLock::from)),
         }
@@ -122,6 +128,36 @@ impl Graph {
 }
 
 impl GraphView {
+    /// The same for a query that was begun ([`Store::begin_query`](timestrata_engine::Store::begin_query)): what is read of
+    /// it, and walks, end as that says. Edges that are read into memory for all who ask later are read to their end.
+    ///
+    /// ```
+    /// use timestrata_engine::{Durability, ErrorKind, Settings, Store};
+    /// use timestrata_graph::walk::Order;
+    /// use timestrata_graph::{Along, BlockId, Graph, GraphOptions};
+    ///
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// let store = Store::memory(Settings::default())?;
+    /// let code = Graph::create(&store, "code", &GraphOptions::default())?;
+    /// let query = store.begin_query("a walk", None);
+    /// let view = code.view()?.for_query(&query);
+    /// query.cancel();
+    /// let walked = view.walk(&[BlockId::default()], &Along::default(), Order::Breadth, |_| true);
+    /// assert_eq!(walked.map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn for_query(&self, query: &RunningQuery) -> Self {
+        let snapshot = self.for_all.for_query(query);
+        Self { snapshot, query: Some(query.clone()), ..self.clone() }
+    }
+
+    /// An error once nobody wants the answer any more.
+    pub(super) fn check_wanted(&self) -> Result<()> {
+        self.query.as_ref().map_or(Ok(()), RunningQuery::check)
+    }
+
     /// The snapshot that it is of.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {

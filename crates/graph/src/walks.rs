@@ -67,9 +67,10 @@ impl Default for Along<'_> {
 
 impl Along<'_> {
     /// The same in numbers of a view, within a bound to the nodes.
-    fn options(&self, kinds: &Kinds, nodes_max: usize) -> WalkOptions {
+    fn options(&self, of: &GraphView, kinds: &Kinds, nodes_max: usize) -> WalkOptions {
         let (direction, depth_max) = (self.direction, self.depth_max);
-        WalkOptions { direction, edges: self.filter(kinds), depth_max, nodes_max }
+        let (edges, query) = (self.filter(kinds), of.query.clone());
+        WalkOptions { direction, edges, depth_max, nodes_max, query }
     }
 
     fn filter(&self, kinds: &Kinds) -> EdgeFilter {
@@ -265,7 +266,7 @@ impl GraphView {
     ) -> Result<Walked> {
         // What `takes` has said, where it may be asked again.
         let mut said = HashMap::new();
-        self.ask(along, &mut |edges| {
+        let walked = self.ask(along, &mut |edges| {
             let near = match edges {
                 Edges::All(view) if said.is_empty() => {
                     return Ok(Some(self.walk_in(view, starts, along, order, &mut takes)));
@@ -290,7 +291,9 @@ impl GraphView {
                     return Ok(Some(walked));
                 }
             }
-        })
+        })?;
+        self.check_wanted()?;
+        Ok(walked)
     }
 
     fn walk_in(
@@ -317,7 +320,7 @@ impl GraphView {
             kind: None,
         }));
         let before = walked.blocks.len();
-        let options = along.options(view.kinds(), along.nodes_max - before);
+        let options = along.options(self, view.kinds(), along.nodes_max - before);
         let takes = |number| view.id(number).is_some_and(&mut takes);
         let pool = &self.shared.scratch;
         let found = pool.with(|own| walk::walk(view, own, &known, order, &options, takes));
@@ -346,7 +349,7 @@ impl GraphView {
     ) -> Result<Routed> {
         // The cheapest way may be one of many edges.
         let depth_max = if by_weight { u32::MAX } else { along.depth_max };
-        self.ask(&Along { depth_max, ..along.clone() }, &mut |edges| {
+        let routed = self.ask(&Along { depth_max, ..along.clone() }, &mut |edges| {
             let near = match edges {
                 Edges::All(view) => {
                     return self.path_in(view, source, target, along, by_weight).map(Some);
@@ -359,7 +362,9 @@ impl GraphView {
             let mut routed = self.path_in(&near.view()?, source, target, along, by_weight)?;
             routed.is_cut |= !is_all;
             Ok(Some(routed))
-        })
+        })?;
+        self.check_wanted()?;
+        Ok(routed)
     }
 
     fn path_in(
@@ -375,7 +380,7 @@ impl GraphView {
             let route = (source == target).then(|| Route { ids: vec![source], ..Route::default() });
             return Ok(Routed { route, is_cut: false });
         };
-        let options = along.options(view.kinds(), along.nodes_max);
+        let options = along.options(self, view.kinds(), along.nodes_max);
         let search = self.shared.scratch.with(|own| match by_weight {
             true => walk::cheapest_path(view, own, from, to, &options),
             false => Ok(walk::shortest_path(view, own, from, to, &options)),

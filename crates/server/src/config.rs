@@ -173,6 +173,15 @@ impl Layers {
         })
     }
 
+    /// Where pages may come from: `scheme://host`, with a port where it isn't the scheme's own, or `*`.
+    fn origins(&self) -> Result<Vec<String>> {
+        let form = "origins with commas between, such as \"https://app.example\", or *";
+        self.read("server.cors_origins", form, |text| {
+            let origins = text.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+            origins.map(|origin| is_origin(origin).then(|| origin.to_ascii_lowercase())).collect()
+        })
+    }
+
     fn path(&self, key: &str) -> Result<Option<PathBuf>> {
         self.read(key, "a path", |text| Some((!text.is_empty()).then(|| PathBuf::from(text))))
     }
@@ -196,6 +205,24 @@ impl Layers {
         let clients_max = self.number("logs.tcp_clients_max")?;
         let idle_grace = self.duration("logs.tcp_idle_grace")?;
         Ok(listen.map(|listen| LogTcpConfig { listen, log, durability, clients_max, idle_grace }))
+    }
+
+    /// The certificate and its key, if there are any: both or none.
+    fn tls(&self) -> Result<Option<TlsConfig>> {
+        let (certificate, key) = (self.path("server.tls_cert")?, self.path("server.tls_key")?);
+        let lacks = |given: &str, missing: &str| {
+            let origin = self.values.get(given).map_or(&Origin::Default, |(_, origin)| origin);
+            Err(wrong(
+                origin,
+                format!("{given} is given, and {missing} is missing: give both, or none"),
+            ))
+        };
+        match (certificate, key) {
+            (Some(certificate), Some(key)) => Ok(Some(TlsConfig { certificate, key })),
+            (None, None) => Ok(None),
+            (Some(_), None) => lacks("server.tls_cert", "server.tls_key"),
+            (None, Some(_)) => lacks("server.tls_key", "server.tls_cert"),
+        }
     }
 
     /// What the store is opened with.
@@ -225,8 +252,10 @@ impl Layers {
                 |text| text.parse().ok(),
             )?,
             token_file: self.path("server.token_file")?,
+            tls: self.tls()?,
             is_open_to_all: self.read("server.open_to_all", "true or false", truth)?,
             hosts: self.names("server.hosts")?,
+            cors_origins: self.origins()?,
             stop_grace: self.duration("server.stop_grace")?,
             body_bytes_max: self.size("limits.body_bytes_max")?,
             batch_bytes_max: self.size("limits.batch_bytes_max")?,
@@ -256,6 +285,15 @@ impl Layers {
     }
 }
 
+fn is_origin(text: &str) -> bool {
+    let is_place = |place: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
+        !place.is_empty() && place.bytes().all(is_plain)
+    };
+    let place = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    text == "*" || place.is_some_and(is_place)
+}
+
 fn unknown(key: &str, origin: &Origin) -> Error {
     let shown: String = key.chars().take(60).collect();
     let section = key.split('.').next().unwrap_or_default();
@@ -274,10 +312,14 @@ pub struct Config {
     pub listen: SocketAddr,
     /// File of tokens, one a line.
     pub token_file: Option<PathBuf>,
+    /// The certificate that it shows, where it speaks TLS.
+    pub tls: Option<TlsConfig>,
     /// Whether anybody may ask, without a token, also from other machines.
     pub is_open_to_all: bool,
     /// Names, in lower case, that requests without a token may call it by, or come from.
     pub hosts: Vec<String>,
+    /// Places whose pages may ask by a browser, in lower case; `*` is any.
+    pub cors_origins: Vec<String>,
     /// Time for requests under way when it is told to stop.
     pub stop_grace: Duration,
     /// Longest body.
@@ -320,6 +362,15 @@ pub struct Config {
     pub log_is_json: bool,
     /// The store's.
     pub settings: Settings,
+}
+
+/// A certificate and its key, both in PEM.
+#[derive(Debug, Clone)]
+pub struct TlsConfig {
+    /// File of the certificate, behind it those that it was signed by.
+    pub certificate: PathBuf,
+    /// File of its private key.
+    pub key: PathBuf,
 }
 
 /// How the line protocol of logs is spoken.

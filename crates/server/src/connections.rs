@@ -9,13 +9,16 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
 use crate::state::AppState;
+use crate::tls::Tls;
 use crate::write_timeout::{Listener, WriteTimeout};
 
 /// What a connection hears for which there is no place.
@@ -57,27 +60,87 @@ pub(crate) async fn accept_all(
     while connections.join_next().await.is_some() {}
 }
 
-/// Serves connections over HTTP.
-pub(crate) async fn serve(listener: Listener, router: Router, state: &AppState) {
+/// Serves connections over HTTP, within TLS where there is a certificate.
+pub(crate) async fn serve(
+    listener: Listener,
+    tls: Option<Arc<Tls>>,
+    router: Router,
+    state: &AppState,
+) {
     let places = Arc::new(Semaphore::new(state.config.connections_max));
     let begin =
         |stream, peer, connections: &mut JoinSet<()>| match places.clone().try_acquire_owned() {
             Ok(place) => {
                 let (router, state) = (router.clone(), state.clone());
+                let acceptor = tls.as_deref().map(Tls::acceptor);
+                state.metrics.connections_accepted.inc();
+                let counted = OpenConnection::new(&state);
                 connections.spawn(async move {
-                    converse(stream, router, state).await;
-                    drop(place);
+                    match acceptor {
+                        None => converse(stream, router, state).await,
+                        Some(acceptor) => converse_in_secret(acceptor, stream, router, state).await,
+                    }
+                    drop((place, counted));
                 });
             }
             Err(_) => {
+                state.metrics.connections_refused.inc();
                 tracing::warn!(%peer, "a connection was refused: connections_max are open");
-                connections.spawn(send_away(stream));
+                // Without a word where that would take a handshake.
+                if tls.is_none() {
+                    connections.spawn(send_away(stream));
+                }
             }
         };
     accept_all(listener, state, "HTTP", begin).await;
 }
 
-async fn converse(stream: WriteTimeout<TcpStream>, router: Router, state: AppState) {
+/// A connection, as long as it is open.
+struct OpenConnection(Gauge);
+
+impl OpenConnection {
+    fn new(state: &AppState) -> Self {
+        let open = state.metrics.connections.clone();
+        open.inc();
+        Self(open)
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+/// Agrees on keys with the client first, for which it has the time that a head has.
+async fn converse_in_secret(
+    acceptor: TlsAcceptor,
+    stream: WriteTimeout<TcpStream>,
+    router: Router,
+    state: AppState,
+) {
+    let agreed = timeout(state.config.head_time_max, acceptor.accept(stream));
+    let agreed = tokio::select! {
+        agreed = agreed => agreed,
+        () = state.stopped() => return,
+    };
+    match agreed {
+        Ok(Ok(stream)) => converse(stream, router, state).await,
+        Ok(Err(error)) => {
+            state.metrics.tls_failures.inc();
+            tracing::debug!(%error, "a client and the server don't agree on TLS");
+        }
+        Err(_) => {
+            state.metrics.tls_failures.inc();
+            tracing::debug!("a client began no TLS in time");
+        }
+    }
+}
+
+async fn converse<S>(stream: S, router: Router, state: AppState)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
     let service = TowerToHyperService::new(router.into_service::<Incoming>());
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -9,6 +9,7 @@ use axum::http::{Extensions, Method};
 use axum::routing::MethodRouter;
 use serde_json::{Value, json};
 
+use crate::auth::Right;
 use crate::error::{Failure, Result};
 
 /// What a request passes through before its handler.
@@ -22,9 +23,26 @@ pub(crate) enum Class {
     Waiting,
     /// For who looks after the server: heard also when it is busy.
     Watching,
-    /// For who has no token.
-    Open,
 }
+
+/// What a caller's token must give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Nothing: no token is asked for.
+    Nothing,
+    /// Any token; the handler tells only what it may know.
+    Token,
+    /// A right over the stream that the path names first.
+    Stream(Right),
+    /// A right over all streams.
+    Store(Right),
+}
+
+pub(crate) const READ: Needs = Needs::Stream(Right::Read);
+pub(crate) const WRITE: Needs = Needs::Stream(Right::Write);
+pub(crate) const ADMIN: Needs = Needs::Stream(Right::Admin);
+pub(crate) const READ_ALL: Needs = Needs::Store(Right::Read);
+pub(crate) const ADMIN_ALL: Needs = Needs::Store(Right::Admin);
 
 /// What there is to say of one method of one path.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +51,7 @@ pub(crate) struct Description {
     pub(crate) path: &'static str,
     /// What it does, in a sentence.
     pub(crate) about: &'static str,
+    pub(crate) needs: Needs,
     pub(crate) class: Class,
     /// Whether it only reads, and so can read the store as it was.
     pub(crate) only_reads: bool,
@@ -100,54 +119,60 @@ impl<S> Endpoint<S> {
     const fn new(
         method: &'static str,
         path: &'static str,
+        needs: Needs,
         about: &'static str,
         handler: fn() -> MethodRouter<S>,
     ) -> Self {
         let (class, only_reads, takes) = (Class::Timed, false, Takes::Nothing);
         let (parameters, gives): (&[Parameter], _) = (&[], JSON_ONLY);
         let description =
-            Description { method, path, about, class, only_reads, parameters, takes, gives };
+            Description { method, path, about, needs, class, only_reads, parameters, takes, gives };
         Self { description, handler }
     }
 
     pub(crate) const fn get(
         path: &'static str,
+        needs: Needs,
         about: &'static str,
         handler: fn() -> MethodRouter<S>,
     ) -> Self {
-        Self::new("GET", path, about, handler).only_reads(true)
+        Self::new("GET", path, needs, about, handler).only_reads(true)
     }
 
     pub(crate) const fn post(
         path: &'static str,
+        needs: Needs,
         about: &'static str,
         handler: fn() -> MethodRouter<S>,
     ) -> Self {
-        Self::new("POST", path, about, handler)
+        Self::new("POST", path, needs, about, handler)
     }
 
     pub(crate) const fn put(
         path: &'static str,
+        needs: Needs,
         about: &'static str,
         handler: fn() -> MethodRouter<S>,
     ) -> Self {
-        Self::new("PUT", path, about, handler)
+        Self::new("PUT", path, needs, about, handler)
     }
 
     pub(crate) const fn patch(
         path: &'static str,
+        needs: Needs,
         about: &'static str,
         handler: fn() -> MethodRouter<S>,
     ) -> Self {
-        Self::new("PATCH", path, about, handler)
+        Self::new("PATCH", path, needs, about, handler)
     }
 
     pub(crate) const fn delete(
         path: &'static str,
+        needs: Needs,
         about: &'static str,
         handler: fn() -> MethodRouter<S>,
     ) -> Self {
-        Self::new("DELETE", path, about, handler)
+        Self::new("DELETE", path, needs, about, handler)
     }
 
     const fn described(self, description: Description) -> Self {
@@ -182,6 +207,18 @@ impl<S> Endpoint<S> {
 }
 
 impl Description {
+    /// The scope that it takes, as documents write it; `None` where any token does, or none is asked for.
+    pub(crate) fn scope(&self) -> Option<String> {
+        match self.needs {
+            Needs::Nothing | Needs::Token => None,
+            Needs::Store(right) => Some(right.to_string()),
+            Needs::Stream(right) => {
+                let stream = self.names_in_path().next().unwrap_or_default();
+                Some(format!("{right}:{{{stream}}}"))
+            }
+        }
+    }
+
     /// The names between braces in its path.
     pub(crate) fn names_in_path(&self) -> impl Iterator<Item = &'static str> {
         let parts = self.path.split('{').skip(1);

@@ -8,6 +8,7 @@ use serde_json::json;
 use timestrata_engine::{Error, ErrorKind};
 
 use crate::fault::Fault;
+use crate::request_id;
 
 /// Seconds after which a client that was told to wait may try again.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
@@ -21,18 +22,29 @@ pub(crate) struct Failure {
     kind: Option<ErrorKind>,
     /// Whether it may be otherwise in a moment.
     is_for_now: bool,
+    /// What is said of tokens, where it is one that is missing or lacks a scope (RFC 6750).
+    challenge: Option<&'static str>,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), kind: None, is_for_now: false }
+        Self { status, message: message.into(), kind: None, is_for_now: false, challenge: None }
     }
 
     /// For what is refused because of what else is under way, and may be taken in a moment.
     pub(crate) fn for_now(message: impl Into<String>) -> Self {
         Self { is_for_now: true, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message) }
+    }
+
+    /// For whom nobody knows, or who lacks a scope; `challenge` is what RFC 6750 has them told.
+    pub(crate) fn of_token(
+        status: StatusCode,
+        message: impl Into<String>,
+        challenge: &'static str,
+    ) -> Self {
+        Self { challenge: Some(challenge), ..Self::new(status, message) }
     }
 
     /// A bug of ours: what it is stands in the log.
@@ -74,6 +86,7 @@ impl Failure {
             "success": false,
             "data": null,
             "error": self.message,
+            "request_id": request_id::current(),
         })
     }
 }
@@ -132,9 +145,9 @@ impl IntoResponse for Failure {
         if self.is_for_now {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_SECONDS);
         }
-        if self.status == StatusCode::UNAUTHORIZED {
-            let scheme = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        if let Some(challenge) = self.challenge {
+            let challenge = HeaderValue::from_static(challenge);
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
     }

@@ -23,7 +23,7 @@ pub(crate) async fn check(
     request: Request,
     next: Next,
 ) -> Result<Response> {
-    if state.tokens.is_empty() {
+    if state.door.is_open() {
         let named = request.uri().authority();
         if let Some(named) = named {
             check_host(named.as_str(), &state.config)?;
@@ -84,7 +84,13 @@ fn check_origin(origin: &str, host: Option<&str>, config: &Config) -> Result<()>
     let name = authority.and_then(name_of);
     let is_listed =
         |name: &String| config.hosts.iter().any(|listed| listed == "*" || listed == name);
-    if is_same || name.as_ref().is_some_and(is_listed) || config.hosts.iter().any(|h| h == "*") {
+    // Any page at all may ask only who asks for tokens.
+    let is_asked_for = config.cors_origins.iter().any(|listed| listed.eq_ignore_ascii_case(origin));
+    if is_same
+        || is_asked_for
+        || name.as_ref().is_some_and(is_listed)
+        || config.hosts.iter().any(|h| h == "*")
+    {
         return Ok(());
     }
     let shown: String = origin.chars().take(100).collect();

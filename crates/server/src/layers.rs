@@ -2,31 +2,74 @@
 
 use std::sync::Arc;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::{StatusCode, header};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use tokio::time::timeout;
 
+use crate::auth::{Caller, Refused};
+use crate::endpoint::Needs;
 use crate::error::{Failure, Result};
 use crate::guarded_body::with_guard;
-use crate::state::AppState;
+use crate::request_id;
+use crate::state::{AppState, blocking};
 
 /// Counts a request and its answer.
 pub(crate) async fn count(State(state): State<AppState>, request: Request, next: Next) -> Response {
     // The route, not the path: names of tables are nobody's business here, and have no end.
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
-    let (route, method) = (route.to_owned(), request.method().to_string());
-    let begun_ns = state.clock.monotonic_ns();
-    state.metrics.under_way.inc();
+    let (route, method) = (route.to_owned(), request.method().clone());
+    let counted = Counted::new(state, method, route);
     let answer = next.run(request).await;
-    state.metrics.under_way.dec();
-    let took_ns = state.clock.monotonic_ns().saturating_sub(begun_ns);
-    let (seconds, status) = (took_ns as f64 / 1e9, answer.status().as_u16());
-    tracing::info!(%method, %route, status, ms = seconds * 1e3, "request");
-    state.metrics.answered(method, route, status, seconds);
+    let by = answer.extensions().get::<AskedBy>().map_or("", |AskedBy(caller)| caller.shown());
+    counted.ends(answer.status().as_u16(), by);
     answer
+}
+
+/// What an answer that nobody waited for any more counts as, as others have it.
+const CLIENT_HAS_GONE: u16 = 499;
+
+/// A request under way. Of a client that goes, hyper drops the request, and with it this.
+struct Counted {
+    state: AppState,
+    method: Method,
+    route: String,
+    begun_ns: u64,
+    is_told: bool,
+}
+
+impl Counted {
+    fn new(state: AppState, method: Method, route: String) -> Self {
+        state.metrics.under_way.inc();
+        let begun_ns = state.io.clock.monotonic_ns();
+        Self { state, method, route, begun_ns, is_told: false }
+    }
+
+    fn ends(mut self, status: u16, by: &str) {
+        self.tell(status, by);
+    }
+
+    fn tell(&mut self, status: u16, token: &str) {
+        self.is_told = true;
+        let Self { state, method, route, begun_ns, .. } = self;
+        let took_ns = state.io.clock.monotonic_ns().saturating_sub(*begun_ns);
+        let seconds = took_ns as f64 / 1e9;
+        let id = request_id::current().unwrap_or_default();
+        tracing::info!(%id, %method, %route, status, ms = seconds * 1e3, token, "request");
+        state.metrics.answered(method, route.clone(), status, seconds);
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.state.metrics.under_way.dec();
+        if !self.is_told {
+            self.tell(CLIENT_HAS_GONE, "");
+        }
+    }
 }
 
 /// Answers also where a handler of ours has a bug.
@@ -37,27 +80,68 @@ pub(crate) async fn survive(request: Request, next: Next) -> Response {
     }
 }
 
-/// Lets through who brings a token, and everybody where there are none.
+/// Looks which tokens there are by now, where the last look is too long ago.
+pub(crate) async fn look(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    if state.door.is_due() {
+        // Where that fails, those go on being taken that were known.
+        if let Err(failure) = look_again(&state).await {
+            tracing::error!(?failure, "can't look at the store's tokens");
+        }
+    }
+    next.run(request).await
+}
+
+async fn look_again(state: &AppState) -> Result<()> {
+    let state = state.clone();
+    blocking(move || Ok(state.door.look()?)).await
+}
+
+/// Lets through who brings a token that gives what the endpoint needs, and everybody where no tokens are asked
+/// for. What is no endpoint, and so says of no need, is done for nobody.
 pub(crate) async fn authorize(
     State(state): State<AppState>,
-    request: Request,
+    path: std::result::Result<RawPathParams, RawPathParamsRejection>,
+    mut request: Request,
     next: Next,
 ) -> Result<Response> {
-    if state.tokens.is_empty() {
+    let endpoint = state.endpoints.of(request.method(), request.extensions()).copied();
+    let endpoint = endpoint.ok_or_else(Failure::of_a_bug)?;
+    if endpoint.needs == Needs::Nothing {
         return Ok(next.run(request).await);
     }
-    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = given
-        .and_then(|given| given.split_once(' '))
-        .and_then(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer").then_some(token.trim()));
-    match token {
-        Some(token) if state.tokens.hold(token) => Ok(next.run(request).await),
-        Some(_) => Err(Failure::new(StatusCode::UNAUTHORIZED, "the token is not known here")),
-        None => Err(Failure::new(
-            StatusCode::UNAUTHORIZED,
-            "a token is needed: send 'Authorization: Bearer TOKEN'",
-        )),
+    let caller = caller(&state, bearer(request.headers())).await?;
+    let path = path.map_err(|error| Failure::new(error.status(), error.body_text()))?;
+    let stream = path.iter().next().map(|(_, stream)| stream);
+    match endpoint.needs {
+        Needs::Nothing | Needs::Token => {}
+        Needs::Stream(right) => caller.expect(right, stream)?,
+        Needs::Store(right) => caller.expect(right, None)?,
     }
+    request.extensions_mut().insert(caller.clone());
+    let mut answer = next.run(request).await;
+    answer.extensions_mut().insert(AskedBy(caller));
+    Ok(answer)
+}
+
+/// Who was let in, for the line of the log.
+#[derive(Debug, Clone)]
+struct AskedBy(Caller);
+
+/// The token that a request brings.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let given = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = given.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+async fn caller(state: &AppState, token: Option<&str>) -> Result<Caller> {
+    let mut admitted = state.door.admit(token);
+    if matches!(admitted, Err(Refused::Unknown)) {
+        // It may have been made a moment ago.
+        look_again(state).await?;
+        admitted = state.door.admit(token);
+    }
+    Ok(admitted?)
 }
 
 /// Refuses what is more than can be served at once; an answer counts until its end has been sent.

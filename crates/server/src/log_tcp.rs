@@ -60,8 +60,11 @@ impl LogTcp {
         }
         let service = Service::new(state.clone(), config)?;
         let listener = Listener::bind(address, state.config.answer_idle_max).await?;
-        let limit =
-            ConnectionLimit::new(config.clients_max, config.idle_grace, Arc::clone(&state.clock));
+        let limit = ConnectionLimit::new(
+            config.clients_max,
+            config.idle_grace,
+            Arc::clone(&state.io.clock),
+        );
         Ok(Self { listener, service: Arc::new(service), limit: Arc::new(limit), state })
     }
 

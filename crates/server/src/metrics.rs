@@ -1,21 +1,29 @@
-//! Counters for Prometheus and whoever reads its text.
+//! Figures for Prometheus and whoever reads its text: what the server counts, and what the store is.
+//!
+//! Invariant: no label has a value that a client can choose freely, so their number is bounded.
+
+mod store;
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 
+use axum::http::Method;
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{self, Registry, Unit};
-use timestrata_engine::StoreStats;
+
+pub(crate) use store::StoreFigures;
+
+/// What the names of all figures begin with.
+const PREFIX: &str = "timestrata";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
-    method: String,
+    method: &'static str,
     route: String,
     status: u16,
 }
@@ -32,6 +40,10 @@ pub(crate) struct Metrics {
     requests: Family<Request, Counter>,
     seconds: Family<Route, Histogram>,
     pub(crate) under_way: Gauge,
+    pub(crate) connections: Gauge,
+    pub(crate) connections_accepted: Counter,
+    pub(crate) connections_refused: Counter,
+    pub(crate) tls_failures: Counter,
     pub(crate) rows_ingested: Counter,
     pub(crate) log_entries: Counter,
     pub(crate) log_searches: Counter,
@@ -42,26 +54,15 @@ pub(crate) struct Metrics {
     pub(crate) records_given: Counter,
     pub(crate) timelog_entries: Counter,
     pub(crate) log_tcp_clients: Gauge,
-    wal_bytes: Gauge,
-    memtable_bytes: Gauge,
-    run_bytes: Gauge,
-    debt_bytes: Gauge,
-    troubles: Gauge,
-    damaged_rows: Gauge,
-    cache_hits: Counter,
-    cache_misses: Counter,
-    cache_bytes: Gauge,
-    cache_bytes_max: Gauge,
-    scrubbed_bytes: Gauge,
-    scrub_round_ended: Gauge,
 }
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let mut registry = Registry::with_prefix("timestrata");
+        let mut registry = Registry::with_prefix(PREFIX);
         let into = &mut registry;
         let requests = Family::default();
-        into.register("http_requests", "Requests answered", requests.clone());
+        let about = "Requests answered; 499: their client had gone";
+        into.register("http_requests", about, requests.clone());
         let buckets: fn() -> Histogram = || Histogram::new(exponential_buckets(0.0001, 4.0, 10));
         let seconds = Family::new_with_constructor(buckets);
         let about = "Time from a request's head to the head of its answer";
@@ -70,30 +71,22 @@ impl Metrics {
             requests,
             seconds,
             under_way: metric(into, "http_requests_under_way", "Requests being answered"),
-            wal_bytes: metric(into, "wal_bytes", "Write-ahead log that recovery would read"),
-            memtable_bytes: metric(into, "memtable_bytes", "Rows in memory"),
-            run_bytes: metric(into, "run_bytes", "Run files"),
-            debt_bytes: metric(into, "compaction_debt_bytes", "What compaction would rewrite now"),
-            troubles: metric(
+            connections: metric(into, "connections_open", "Connections over HTTP"),
+            connections_accepted: metric(into, "connections", "Connections that were taken"),
+            connections_refused: metric(
                 into,
-                "background_troubles",
-                "Background work that fails and is tried again",
+                "connections_refused",
+                "Connections that were sent away: limits.connections_max were open",
             ),
-            damaged_rows: metric(
+            tls_failures: metric(
                 into,
-                "damaged_rows",
-                "Rows in blocks that are known to be damaged",
+                "tls_failures",
+                "Connections that ended before client and server had agreed on TLS",
             ),
-            cache_hits: metric(into, "cache_hits", "Questions that the cache of blocks answered"),
-            cache_misses: metric(into, "cache_misses", "Questions that it did not"),
-            cache_bytes: metric(into, "cache_bytes", "What the cache of blocks holds"),
-            cache_bytes_max: metric(into, "cache_bytes_max", "What it may hold"),
-            scrubbed_bytes: metric(into, "scrubbed_bytes", "Read by the scrubber since the start"),
-            scrub_round_ended: metric(
-                into,
-                "scrub_round_ended_seconds",
-                "When the scrubber's last round ended, seconds since 1970; 0: never",
-            ),
+            rows_ingested: metric(into, "rows_ingested", "Rows of tables acknowledged"),
+            log_entries: metric(into, "log_entries_ingested", "Entries of logs acknowledged"),
+            log_searches: metric(into, "log_searches", "Searches, counts and the like of logs"),
+            log_tails: metric(into, "log_tails_open", "Logs being followed"),
             waits: metric(into, "topic_waits", "Requests that wait for records of topics"),
             group_members: metric(
                 into,
@@ -101,54 +94,46 @@ impl Metrics {
                 "Members of groups that are clients of this server",
             ),
             records_sent: metric(into, "topic_records_sent", "Records acknowledged"),
+            records_given: metric(into, "topic_records_given", "Records given to readers"),
             timelog_entries: metric(
                 into,
                 "timelog_entries_appended",
                 "Entries of time logs acknowledged",
             ),
-            records_given: metric(into, "topic_records_given", "Records given to readers"),
-            log_tails: metric(into, "log_tails_open", "Logs being followed"),
             log_tcp_clients: metric(
                 into,
                 "log_tcp_clients",
                 "Clients of the line protocol of logs",
             ),
-            rows_ingested: metric(into, "rows_ingested", "Rows acknowledged"),
-            log_entries: metric(into, "log_entries_ingested", "Entries of logs acknowledged"),
-            log_searches: metric(into, "log_searches", "Searches, counts and the like of logs"),
             registry: Mutex::new(registry),
         }
     }
 
     /// Counts a request that was answered.
-    pub(crate) fn answered(&self, method: String, route: String, status: u16, seconds: f64) {
+    pub(crate) fn answered(&self, method: &Method, route: String, status: u16, seconds: f64) {
+        // Anybody may make up words.
+        let method = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+            .into_iter()
+            .find(|known| *known == method.as_str())
+            .unwrap_or("other");
         self.seconds.get_or_create(&Route { route: route.clone() }).observe(seconds);
         self.requests.get_or_create(&Request { method, route, status }).inc();
     }
 
     /// All that is counted, and these figures of the store, as Prometheus reads it.
-    pub(crate) fn text(&self, stats: &StoreStats) -> String {
-        let set = |gauge: &Gauge, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
-        set(&self.wal_bytes, stats.wal_bytes);
-        set(&self.memtable_bytes, stats.memtable_bytes);
-        set(&self.run_bytes, stats.streams.iter().map(|stream| stream.run_bytes).sum());
-        let debt = stats.streams.iter().map(|stream| stream.compaction_debt_bytes).sum();
-        set(&self.debt_bytes, debt);
-        set(&self.troubles, stats.troubles.len() as u64);
-        set(&self.damaged_rows, stats.damaged.iter().map(|missing| missing.rows).sum());
-        // They never fall, as long as the store is open.
-        self.cache_hits.inner().store(stats.cache.hits, Ordering::Relaxed);
-        self.cache_misses.inner().store(stats.cache.misses, Ordering::Relaxed);
-        set(&self.cache_bytes, stats.cache.bytes);
-        set(&self.cache_bytes_max, stats.cache.bytes_max);
-        set(&self.scrubbed_bytes, stats.scrub.bytes);
-        self.scrub_round_ended.set(stats.scrub.round_ended_wall_ns.unwrap_or(0) / 1_000_000_000);
+    ///
+    /// # Errors
+    /// That of a formatter.
+    pub(crate) fn text(&self, store: StoreFigures) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        if encode(&mut text, &registry).is_err() {
-            text.clear();
-        }
-        text
+        encode_registry(&mut text, &registry)?;
+        drop(registry);
+        let mut of_store = Registry::with_prefix(PREFIX);
+        of_store.register_collector(Box::new(store));
+        encode_registry(&mut text, &of_store)?;
+        encode_eof(&mut text)?;
+        Ok(text)
     }
 }
 

@@ -12,9 +12,11 @@ mod openapi;
 mod parameters;
 mod queries;
 mod query;
+mod root;
 mod sql;
 mod tables;
 mod timelogs;
+mod tokens;
 mod topics;
 
 use axum::Router;
@@ -25,7 +27,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use crate::endpoint::{Class, Endpoint};
 use crate::error::Failure;
 use crate::state::AppState;
-use crate::{drain, hosts, layers, moments};
+use crate::{cors, drain, hosts, layers, moments, request_id};
 
 /// Longest body of a request that is read whole: a query's.
 const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
@@ -34,7 +36,7 @@ const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
 type Route = Endpoint<AppState>;
 
 /// Everything that there is, model by model.
-static ENDPOINTS: [&[Route]; 11] = [
+static ENDPOINTS: [&[Route]; 13] = [
     tables::ENDPOINTS,
     logs::ENDPOINTS,
     topics::ENDPOINTS,
@@ -43,9 +45,11 @@ static ENDPOINTS: [&[Route]; 11] = [
     changes::ENDPOINTS,
     sql::ENDPOINTS,
     queries::ENDPOINTS,
+    tokens::ENDPOINTS,
     metrics::ENDPOINTS,
     health::ENDPOINTS,
     openapi::ENDPOINTS,
+    root::ENDPOINTS,
 ];
 
 /// All endpoints.
@@ -70,19 +74,26 @@ pub(crate) fn router(state: &AppState) -> Router {
         .route_layer(moment())
         .layer(small)
         .layer(from_fn_with_state(state.clone(), layers::in_time));
-    body.merge(waiting)
+    let routes = body
+        .merge(waiting)
         .merge(timed)
         .layer(from_fn_with_state(state.clone(), layers::bounded))
         .merge(of_class(Class::Watching))
         .route_layer(from_fn_with_state(state.clone(), layers::authorize))
-        .merge(of_class(Class::Open))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is nothing at this path"))
         .method_not_allowed_fallback(async || {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods")
         })
         .layer(from_fn(layers::survive))
         .layer(from_fn_with_state(state.clone(), hosts::check))
-        .layer(from_fn(drain::drain))
+        .layer(from_fn_with_state(state.clone(), layers::look))
+        .layer(from_fn(drain::drain));
+    let routes = match cors::layer(&state.config) {
+        Some(layer) => routes.layer(layer),
+        None => routes,
+    };
+    routes
         .layer(from_fn_with_state(state.clone(), layers::count))
+        .layer(from_fn_with_state(state.io.clone(), request_id::identify))
         .with_state(state.clone())
 }

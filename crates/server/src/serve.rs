@@ -14,7 +14,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::auth::Tokens;
+use crate::auth::{Door, Tokens};
 use crate::config::Config;
 use crate::connections;
 use crate::endpoint::Endpoints;
@@ -24,6 +24,7 @@ use crate::metrics::Metrics;
 use crate::routes;
 use crate::shared_sync::SharedSync;
 use crate::state::{AppState, ServerState};
+use crate::tls::{self, Tls};
 use crate::topic_handles::TopicHandles;
 use crate::write_timeout::Listener;
 
@@ -32,6 +33,7 @@ use crate::write_timeout::Listener;
 pub struct Server {
     listener: Listener,
     log_tcp: Option<LogTcp>,
+    tls: Option<Arc<Tls>>,
     state: AppState,
     /// Tells everything that the server was told to stop.
     stop: watch::Sender<bool>,
@@ -42,24 +44,25 @@ impl Server {
     /// the file that [`Config::token_file`] names.
     ///
     /// # Errors
-    /// `InvalidArgument` for an address that other machines reach, without tokens, and for a log of
+    /// `InvalidArgument` for an address that other machines reach, where nobody has a token, and for a log of
     /// the line protocol that can't be; `Io` for an address that can't be listened on; what reading the key that signs
-    /// checkpoints may fail with.
+    /// checkpoints, and certificates, may fail with.
     pub async fn bind(store: Store, config: Config, tokens: Option<&str>) -> Result<Self> {
-        let tokens = match tokens {
-            Some(text) => Tokens::parse(text, "the token file")?,
-            None if config.listen.ip().is_loopback() || config.is_open_to_all => Tokens::default(),
-            None => {
-                return Err(Error::new(
-                    ErrorKind::InvalidArgument,
-                    format!(
-                        "{} can be reached from other machines: give a token file \
-                         (server.token_file), or say server.open_to_all = true",
-                        config.listen
-                    ),
-                ));
-            }
-        };
+        let file = tokens.map(|text| Tokens::parse(text, "the token file")).transpose()?;
+        let io = Io::os();
+        let door = Door::new(&store, file.unwrap_or_default(), Arc::clone(&io.clock))?;
+        let needs_none = config.listen.ip().is_loopback() || config.is_open_to_all;
+        if !needs_none && !door.has_tokens() {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "{} can be reached from other machines: make a token ('timestrata token create'), give a \
+                     token file (server.token_file), or say server.open_to_all = true",
+                    config.listen
+                ),
+            ));
+        }
+        let tls = config.tls.clone().map(|files| Tls::open(&io, files)).transpose()?;
         let listener = Listener::bind(config.listen, config.answer_idle_max).await?;
         let options = SqlOptions {
             memory_bytes_max: usize::try_from(config.sql_memory_bytes_max).unwrap_or(usize::MAX),
@@ -70,8 +73,7 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let (told, appended) = watch::channel(0_u64);
         Topic::listen(&store, move || told.send_modify(|count| *count = count.wrapping_add(1)));
-        let key =
-            config.key_file.as_deref().map(|path| KeyFile::open(&Io::os(), path)).transpose()?;
+        let key = config.key_file.as_deref().map(|path| KeyFile::open(&io, path)).transpose()?;
         let shared = ServerState {
             requests: Arc::new(Semaphore::new(config.requests_max)),
             tails: Arc::new(Semaphore::new(config.tails_max)),
@@ -83,11 +85,11 @@ impl Server {
             appended,
             key,
             metrics: Metrics::new(),
-            clock: Io::os().clock,
+            io,
             store,
             sql,
             config,
-            tokens,
+            door,
             stopping,
         };
         let state = AppState { shared: Arc::new(shared), then: None };
@@ -95,7 +97,7 @@ impl Server {
             Some(config) => Some(LogTcp::bind(state.clone(), config).await?),
             None => None,
         };
-        Ok(Self { listener, log_tcp, state, stop })
+        Ok(Self { listener, log_tcp, tls: tls.map(Arc::new), state, stop })
     }
 
     /// Where it listens.
@@ -104,6 +106,15 @@ impl Server {
     /// `Io` if the system doesn't say.
     pub fn address(&self) -> Result<SocketAddr> {
         self.listener.address()
+    }
+
+    /// Where it is found: `https` where it has a certificate.
+    ///
+    /// # Errors
+    /// `Io` if the system doesn't say.
+    pub fn url(&self) -> Result<String> {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        Ok(format!("{scheme}://{}", self.address()?))
     }
 
     /// Where it speaks the line protocol of logs, if it does.
@@ -129,14 +140,17 @@ impl Server {
     }
 
     async fn serve_until(self, stop: BoxFuture<'static, ()>) -> Result<()> {
-        let Self { listener, log_tcp, state, stop: told } = self;
+        let Self { listener, log_tcp, tls, state, stop: told } = self;
         let stopping = async move {
             stop.await;
             tracing::info!("stopping");
             let _ = told.send(true);
         };
         tokio::spawn(stopping);
-        let http = connections::serve(listener, routes::router(&state), &state);
+        if let Some(tls) = &tls {
+            tokio::spawn(tls::follow(Arc::clone(tls), state.clone()));
+        }
+        let http = connections::serve(listener, tls, routes::router(&state), &state);
         let lines = async {
             if let Some(log_tcp) = log_tcp {
                 log_tcp.serve().await;

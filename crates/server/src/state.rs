@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use timestrata_engine::{Clock, ErrorKind, RunningQuery, Store, duration_of_text};
+use timestrata_engine::{ErrorKind, Io, RunningQuery, Store, duration_of_text};
 use timestrata_graph::Graph;
 use timestrata_logs::{Logs, LogsOptions};
 use timestrata_sql::Sql;
@@ -13,7 +13,7 @@ use timestrata_topic::{KeyFile, Topic};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 
-use crate::auth::Tokens;
+use crate::auth::Door;
 use crate::config::Config;
 use crate::endpoint::Endpoints;
 use crate::error::{Failure, Result};
@@ -36,9 +36,10 @@ pub(crate) struct ServerState {
     pub(crate) store: Store,
     pub(crate) sql: Sql,
     pub(crate) config: Config,
-    pub(crate) tokens: Tokens,
+    pub(crate) door: Door,
     pub(crate) metrics: Metrics,
-    pub(crate) clock: Arc<dyn Clock>,
+    /// Clocks and randomness, and the disk for what isn't the store's.
+    pub(crate) io: Io,
     /// One permit a request under way.
     pub(crate) requests: Arc<Semaphore>,
     /// One permit a log that is followed.

@@ -29,7 +29,7 @@ impl Waiter {
     /// Waits for `wait` at most, from now on.
     pub(crate) fn new(state: &AppState, wait: Duration) -> Self {
         let wait_ns = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
-        let until_ns = state.clock.monotonic_ns().saturating_add(wait_ns);
+        let until_ns = state.io.clock.monotonic_ns().saturating_add(wait_ns);
         let interval = match state.store.is_read_only() {
             true => FOLLOW_INTERVAL,
             false => LOOK_INTERVAL,
@@ -54,7 +54,7 @@ impl Waiter {
     /// # Errors
     /// `503` if too many wait already.
     pub(crate) async fn wait(&mut self) -> Result<bool> {
-        let left_ns = self.until_ns.saturating_sub(self.state.clock.monotonic_ns());
+        let left_ns = self.until_ns.saturating_sub(self.state.io.clock.monotonic_ns());
         if left_ns == 0 || *self.state.stopping.borrow() {
             return Ok(false);
         }

@@ -24,6 +24,12 @@ pub(crate) struct ConfigArgs {
     /// File of tokens, one a line: server.token_file.
     #[arg(long, value_name = "FILE")]
     token_file: Option<String>,
+    /// File of a certificate in PEM, to speak HTTPS by: server.tls_cert.
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<String>,
+    /// File of its private key in PEM: server.tls_key.
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<String>,
     /// Any setting.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -42,6 +48,8 @@ impl ConfigArgs {
             ("--listen", "server.listen", &self.listen),
             ("--log-tcp", "logs.tcp_listen", &self.log_tcp),
             ("--token-file", "server.token_file", &self.token_file),
+            ("--tls-cert", "server.tls_cert", &self.tls_cert),
+            ("--tls-key", "server.tls_key", &self.tls_key),
         ];
         for (flag, key, value) in flags {
             if let Some(value) = value {

@@ -21,6 +21,8 @@ pub(crate) mod repair;
 pub(crate) mod serve;
 #[cfg(feature = "sql")]
 pub(crate) mod sql;
+#[cfg(feature = "sql")]
+pub(crate) mod token;
 pub(crate) mod topic;
 pub(crate) mod version;
 

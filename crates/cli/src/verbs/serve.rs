@@ -15,12 +15,15 @@ use crate::secret;
 /// Answer requests to a store over HTTP.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Listens on loopback unless told otherwise; other machines need a token file. Ctrl-C, or a signal \
+Listens on loopback unless told otherwise; other machines need tokens ('timestrata token create', or a file), and \
+should be spoken to by TLS. Ctrl-C, or a signal \
 to terminate, stops it: requests under way get their time, then everything is synced and closed. \
-A token file that others could change, or that is yours and readable by everybody, is refused: chmod 600.
+A token file, or a key, that others could change, or that is yours and readable by everybody, is refused: chmod 600. \
+A certificate that is renewed in its file is taken without a restart.
 
 Examples:
   timestrata serve ./store
+  timestrata serve ./store --listen 0.0.0.0:8443 --tls-cert ./chain.pem --tls-key ./key.pem
   timestrata serve ./store --listen 0.0.0.0:8080 --token-file ./tokens
   timestrata serve ./store --log-tcp 127.0.0.1:5260
   curl -T flights.csv -X POST -H 'Content-Type: text/csv' \\
@@ -45,6 +48,11 @@ pub(crate) fn run(arguments: &ServeArgs) -> Result<()> {
         *key = led_home(key);
         secret::check(key, "the signing key")?;
     }
+    if let Some(tls) = &mut config.tls {
+        tls.certificate = led_home(&tls.certificate);
+        tls.key = led_home(&tls.key);
+        secret::check(&tls.key, "the key of the certificate")?;
+    }
     let settings = config.settings.clone();
     let store = Store::open_with(Io::os(), &arguments.dir, Access::Write, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -58,7 +66,7 @@ pub(crate) fn run(arguments: &ServeArgs) -> Result<()> {
 
 async fn serve(store: Store, config: Config, tokens: Option<String>) -> timestrata::Result<()> {
     let server = Server::bind(store, config, tokens.as_deref()).await?;
-    tell(format_args!("listening on http://{}", server.address()?));
+    tell(format_args!("listening on {}", server.url()?));
     if let Some(address) = server.log_tcp_address()? {
         tell(format_args!("speaking the line protocol of logs on {address}"));
     }

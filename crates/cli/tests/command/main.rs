@@ -22,4 +22,5 @@ mod seen;
 mod serve;
 mod sql;
 mod tables;
+mod tokens;
 mod topics;

@@ -1,6 +1,7 @@
 //! The write path: prepare outside the lock, log and apply under it, sync outside.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::cast::AsArray;
 use timestrata_format::wal::EntryKind;
@@ -276,7 +277,7 @@ impl Engine {
 
     /// The commit lock, once there is room for `bytes` more in memory.
     pub(crate) fn lock_with_room(&self, bytes: u64) -> Result<MutexGuard<'_, StoreState>> {
-        let mut stalled = None;
+        let (mut stalled, mut is_counted) = (None, false);
         loop {
             let mut core = self.core.lock();
             self.check_writable()?;
@@ -293,6 +294,9 @@ impl Engine {
                 drop(core);
                 self.tell_stall(bytes, stalled.take());
                 continue;
+            }
+            if !std::mem::replace(&mut is_counted, true) {
+                self.counters.stalls.fetch_add(1, Ordering::Relaxed);
             }
             stalled = stalled.or_else(|| self.began(is_stall_heard()));
             if core.live().all(|(_, state)| state.sealed.is_empty()) {

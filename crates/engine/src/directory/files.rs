@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use timestrata_format::{RunFormat, RunId};
 use timestrata_io::Disk;
 
-use super::{LOCK_NAME, QUARANTINE_DIR, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, WAL_DIR};
+use super::{LOCK_NAME, QUARANTINE_DIR, RESERVE_NAME, RUNS_DIR, SCRUB_NAME, TOKENS_DIR, WAL_DIR};
 use crate::manifest::{HISTORY_NAMES, MANIFEST_NAMES, ManifestState};
 use crate::planted::{Plant, is_planted};
 use crate::run;
@@ -35,7 +35,7 @@ pub(crate) fn list_files(
     let list = |dir: &Path| disk.list(dir).map_err(|e| Error::io("list the directory", dir, e));
     for entry in list(dir)? {
         let known = match entry.is_dir {
-            true => matches!(entry.name.as_str(), RUNS_DIR | WAL_DIR | QUARANTINE_DIR),
+            true => matches!(entry.name.as_str(), RUNS_DIR | WAL_DIR | QUARANTINE_DIR | TOKENS_DIR),
             false => {
                 matches!(entry.name.as_str(), LOCK_NAME | RESERVE_NAME | SCRUB_NAME)
                     || MANIFEST_NAMES.contains(&entry.name.as_str())

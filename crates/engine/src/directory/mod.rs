@@ -14,6 +14,9 @@ pub(crate) use crate::lock::LOCK_NAME;
 pub(crate) const RUNS_DIR: &str = "runs";
 /// Directory of WAL segments, in the store's.
 pub(crate) const WAL_DIR: &str = "wal";
+/// Directory of the tokens that let clients of a server in, in the store's. It is the server's: the engine
+/// only knows that it belongs there, and a backup leaves it out.
+pub const TOKENS_DIR: &str = "tokens";
 /// How far the scrubber has come.
 pub(crate) const SCRUB_NAME: &str = "SCRUB";
 /// Space that is held back for a full disk.

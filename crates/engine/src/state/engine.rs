@@ -40,6 +40,7 @@ pub(crate) struct Counters {
     pub(crate) flush_bytes: AtomicU64,
     pub(crate) compactions: AtomicU64,
     pub(crate) compaction_bytes: AtomicU64,
+    pub(crate) stalls: AtomicU64,
     /// What the two of bytes came to when memory was last given back to the system.
     pub(crate) given_back_bytes: AtomicU64,
 }

@@ -8,6 +8,7 @@ use crate::MissingRange;
 use crate::maintenance::CompactionTarget;
 use crate::run::CacheStats;
 use crate::state::{Engine, ScrubStats, StreamState};
+use crate::wal::SyncCounts;
 
 /// Figures of one stream.
 ///
@@ -40,6 +41,8 @@ pub struct StreamStats {
     pub runs: u64,
     /// Of these, such as flushes wrote and no compaction has touched.
     pub level0_runs: u64,
+    /// Runs of each level, from 0 on.
+    pub level_runs: Vec<u64>,
     /// Rows in runs (before tombstones; delete markers included).
     pub run_rows: u64,
     /// Bytes of run files.
@@ -94,6 +97,10 @@ pub struct StoreStats {
     pub wal_bytes: u64,
     /// Files in the WAL directory, spares included.
     pub wal_segments: u64,
+    /// Syncs of the WAL since it was opened, each of which serves all that waited for it.
+    pub wal_syncs: u64,
+    /// Calls that found that what they wanted durable was not yet, and so waited for a sync.
+    pub wal_sync_waits: u64,
     /// Bytes in memtables of all streams.
     pub memtable_bytes: u64,
     /// Flushes done since open.
@@ -104,6 +111,8 @@ pub struct StoreStats {
     pub flush_bytes: u64,
     /// Bytes that compactions wrote since open.
     pub compaction_bytes: u64,
+    /// Commits that found no room in memory, because flushes had fallen behind: they waited, or were refused.
+    pub stalls: u64,
     /// The failure since which the store takes no writes, if there was one.
     pub background_error: Option<String>,
     /// What has failed in the background and will be tried again, the most urgent first: the disk is
@@ -144,16 +153,20 @@ impl Engine {
             .collect();
         streams.sort_by(|a, b| a.name.cmp(&b.name));
         let wal = self.wal.as_ref();
+        let SyncCounts { syncs, waits } = wal.map(|wal| wal.sync_counts()).unwrap_or_default();
         StoreStats {
             last_seq,
             synced_seq: wal.map_or(last_seq, |wal| wal.synced_seq()),
             wal_bytes: wal.map_or(0, |wal| wal.bytes()),
             wal_segments: wal.map_or(0, |wal| wal.segments()),
+            wal_syncs: syncs,
+            wal_sync_waits: waits,
             memtable_bytes,
             flushes: count(&self.counters.flushes),
             compactions: count(&self.counters.compactions),
             flush_bytes: count(&self.counters.flush_bytes),
             compaction_bytes: count(&self.counters.compaction_bytes),
+            stalls: count(&self.counters.stalls),
             background_error: self.poison.cause(),
             troubles: self.troubles.texts(),
             damaged: self.folder.damage.list(),
@@ -167,11 +180,18 @@ impl Engine {
 /// What is cheap to tell of a stream.
 fn stream_stats(state: &StreamState) -> StreamStats {
     let runs = &state.version.runs;
+    let mut level_runs = Vec::new();
+    for run in runs {
+        let level = usize::from(run.meta.level);
+        level_runs.resize(level_runs.len().max(level + 1), 0);
+        level_runs[level] += 1;
+    }
     let sealed_rows: usize = state.sealed.iter().map(|sealed| sealed.rows).sum();
     StreamStats {
         name: state.stream.name().to_owned(),
         runs: runs.len() as u64,
         level0_runs: runs.iter().filter(|run| run.meta.level == 0).count() as u64,
+        level_runs,
         run_rows: runs.iter().map(|run| run.meta.rows).sum(),
         run_bytes: runs.iter().map(|run| run.meta.file_bytes).sum(),
         memtable_rows: (state.active.rows() + sealed_rows) as u64,

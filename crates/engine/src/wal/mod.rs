@@ -62,6 +62,7 @@ pub(crate) use row::RowLayout;
 pub(crate) use row_record::RowRecord;
 pub(crate) use segment::segment_path;
 pub(crate) use spares::OldSegments;
+pub(crate) use sync::SyncCounts;
 pub(crate) use writer::{Wal, WalStart, ms_of};
 
 /// Whether the log gives files such a name.

@@ -24,12 +24,22 @@ struct GroupState {
     leading: bool,
     synced: SeqNo,
     failure: Option<Error>,
+    counts: SyncCounts,
+}
+
+/// How often the log was synced since it was opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SyncCounts {
+    /// Syncs that were made,
+    pub(crate) syncs: u64,
+    /// and callers who wanted one, and found that what they wanted was not durable yet.
+    pub(crate) waits: u64,
 }
 
 impl GroupSync {
     /// With all up to `synced` durable.
     pub(super) fn new(synced: SeqNo) -> Self {
-        let state = GroupState { leading: false, synced, failure: None };
+        let state = GroupState { synced, ..GroupState::default() };
         Self { state: Mutex::new(state), done: Condvar::new() }
     }
 
@@ -42,6 +52,7 @@ impl GroupSync {
         lead: impl FnOnce() -> Result<SeqNo>,
     ) -> Result<SeqNo> {
         let mut state = self.state.lock();
+        state.counts.waits += u64::from(state.failure.is_none() && state.synced < goal);
         loop {
             if let Some(failure) = &state.failure {
                 return Err(Error::poisoned_by(failure));
@@ -63,6 +74,7 @@ impl GroupSync {
         let result = lead();
         let mut state = self.state.lock();
         state.leading = false;
+        state.counts.syncs += u64::from(result.is_ok());
         match &result {
             Ok(synced) => state.synced = state.synced.max(*synced),
             Err(_) if is_planted(Plant::UnheededFailure) => {}
@@ -71,6 +83,10 @@ impl GroupSync {
         drop(state);
         self.done.notify_all();
         result
+    }
+
+    pub(super) fn counts(&self) -> SyncCounts {
+        self.state.lock().counts
     }
 
     /// From now on everything fails, for this reason.

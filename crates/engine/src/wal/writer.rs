@@ -18,7 +18,7 @@ use super::segment::{
     payload_bytes_max, segment_path, space_for,
 };
 use super::spares::{OldSegments, Spares};
-use super::sync::GroupSync;
+use super::sync::{GroupSync, SyncCounts};
 use crate::error::NotDurable;
 use crate::lock::still_ours;
 use crate::planted::{Plant, is_planted};
@@ -433,6 +433,11 @@ impl Wal {
     /// The last commit with a record that survives a power cut.
     pub(crate) fn synced_seq(&self) -> SeqNo {
         SeqNo(self.synced.load(Ordering::Acquire))
+    }
+
+    /// How often it was synced.
+    pub(crate) fn sync_counts(&self) -> SyncCounts {
+        self.group.counts()
     }
 
     /// Bytes that recovery would read. Takes no lock: every commit asks.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::scratch::{Marks, Scratch};
 use super::traverse::{Step, WalkOptions};
-use crate::adjacency::{Direction, EdgeFilter, View};
+use crate::adjacency::{Direction, View};
 
 /// A way from one node to another.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -111,7 +111,7 @@ fn meet(
         let is_ahead = ahead.waiting() <= back.waiting();
         let (near, far) = if is_ahead { (&mut ahead, &back) } else { (&mut back, &ahead) };
         let nodes_max = options.nodes_max.saturating_sub(far.steps.len()).min(u32::MAX as usize);
-        match expand(view, marks, near, far.mark, &options.edges, nodes_max) {
+        match expand(view, marks, near, far.mark, options, nodes_max) {
             ControlFlow::Continue(()) => {}
             ControlFlow::Break(Stop::Cut) => return (None, true),
             ControlFlow::Break(Stop::Met(met)) => {
@@ -129,14 +129,17 @@ fn expand(
     marks: &mut Marks,
     near: &mut SearchEnd<'_>,
     far_mark: u16,
-    edges: &EdgeFilter,
+    options: &WalkOptions,
     nodes_max: usize,
 ) -> ControlFlow<Stop> {
     let SearchEnd { steps, direction, mark, front } = near;
     let end = steps.len();
     for place in *front..end {
         let Some(step) = steps.get(place).copied() else { break };
-        view.visit(step.number, *direction, edges, |neighbor| {
+        if options.is_given_up(place) {
+            return ControlFlow::Break(Stop::Cut);
+        }
+        view.visit(step.number, *direction, &options.edges, |neighbor| {
             let number = neighbor.number;
             if marks.get(number) == far_mark {
                 let kind = Some(neighbor.kind);

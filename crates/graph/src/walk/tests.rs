@@ -222,7 +222,7 @@ proptest! {
         is_deep in any::<bool>(),
     ) {
         let order = if is_deep { Order::Depth } else { Order::Breadth };
-        let options = WalkOptions { direction, edges, depth_max, nodes_max };
+        let options = WalkOptions { direction, edges, depth_max, nodes_max, query: None };
         let takes = |number| Some(number) != refused;
         let mut asked = BTreeSet::new();
         let mut scratch = Scratch::new();
@@ -265,7 +265,7 @@ proptest! {
         view in graph(), source in 0..16_u32, target in 0..16_u32, direction in direction(),
         edges in filter(), depth_max in prop_oneof![Just(u32::MAX), 0..5_u32],
     ) {
-        let options = WalkOptions { direction, edges, depth_max, nodes_max: usize::MAX };
+        let options = WalkOptions { direction, edges, depth_max, ..WalkOptions::default() };
         let is_there = source.max(target) < view.nodes() as u32;
         let costs = least_costs(&view, source, &options, |_| 1.0);
         let expected = costs.get(&target).copied().filter(|_| is_there);

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use timestrata_engine::RunningQuery;
+
 use super::scratch::{Frame, Scratch};
 use crate::adjacency::{Direction, EdgeFilter, View};
 
@@ -35,13 +37,32 @@ pub struct WalkOptions {
     pub depth_max: u32,
     /// How many nodes at most, those it begins with included.
     pub nodes_max: usize,
+    /// Who asks. Once they want no answer any more it ends, and what it gives is cut.
+    pub query: Option<RunningQuery>,
+}
+
+/// So many nodes are looked at between two looks whether somebody still wants the answer.
+const NODES_PER_LOOK: usize = 1_024;
+
+impl WalkOptions {
+    /// Whether nobody wants the answer any more, asked once a node.
+    #[inline]
+    pub(super) fn is_given_up(&self, nodes: usize) -> bool {
+        nodes.is_multiple_of(NODES_PER_LOOK)
+            && self.query.as_ref().is_some_and(|query| query.check().is_err())
+    }
 }
 
 impl Default for WalkOptions {
     /// Along all edges that go out, without bounds.
     fn default() -> Self {
-        let (direction, edges) = (Direction::Out, EdgeFilter::all());
-        Self { direction, edges, depth_max: u32::MAX, nodes_max: usize::MAX }
+        Self {
+            direction: Direction::Out,
+            edges: EdgeFilter::all(),
+            depth_max: u32::MAX,
+            nodes_max: usize::MAX,
+            query: None,
+        }
     }
 }
 
@@ -142,6 +163,10 @@ impl<F: FnMut(u32) -> bool> Walker<'_, F> {
             if step.depth >= options.depth_max {
                 break;
             }
+            if options.is_given_up(at) {
+                *is_cut = true;
+                return;
+            }
             let found = view.visit(step.number, options.direction, &options.edges, |neighbor| {
                 if !scratch.marks.enter(neighbor.number, *mark) || !filter(neighbor.number) {
                     return ControlFlow::Continue(());
@@ -194,7 +219,12 @@ impl<F: FnMut(u32) -> bool> Walker<'_, F> {
             return ControlFlow::Continue(());
         }
         let mut cursor = view.cursor(first.number, options.direction, &options.edges);
+        let mut turns = 0;
         loop {
+            if options.is_given_up(turns) {
+                return ControlFlow::Break(());
+            }
+            turns += 1;
             let Some(neighbor) = view.advance(&mut cursor, &options.edges) else {
                 let Some(above) = frames.pop() else { return ControlFlow::Continue(()) };
                 Frame { cursor, place, depth } = above;
@@ -230,7 +260,12 @@ impl<F: FnMut(u32) -> bool> Walker<'_, F> {
         }
         let deepest = walk.nodes.iter().skip(from);
         let mut deepest = deepest.filter(|step| step.depth == options.depth_max);
+        let mut looked_at = 0;
         walk.is_cut = deepest.any(|step| {
+            if options.is_given_up(looked_at) {
+                return true;
+            }
+            looked_at += 1;
             let found = view.visit(step.number, options.direction, &options.edges, |neighbor| {
                 let is_new = scratch.marks.enter(neighbor.number, *mark);
                 match is_new && filter(neighbor.number) {

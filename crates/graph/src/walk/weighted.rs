@@ -59,6 +59,9 @@ pub fn cheapest_path(
             let path = path_to(reached, source, target);
             return Ok(Search { path: Some(path), is_cut: false });
         }
+        if options.is_given_up(settled) {
+            return Ok(Search { path: None, is_cut: true });
+        }
         settled += 1;
         if settled >= options.nodes_max {
             // It is cut if it would have gone on.

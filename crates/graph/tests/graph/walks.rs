@@ -218,3 +218,54 @@ fn the_first_walks_come_to_what_later_ones_do() {
         store.close().unwrap();
     }
 }
+
+/// A block of many.
+fn nth(number: u32) -> BlockId {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&number.to_be_bytes());
+    BlockId::new(bytes)
+}
+
+/// A walk went on to its end on a thread of the server's, however long nobody had waited for it.
+#[test]
+fn a_walk_that_nobody_waits_for_any_more_ends_soon() {
+    const BLOCKS: u32 = 50_000;
+    let store = memory();
+    let graph = graph(&store);
+    // One block after the other, and from each to one far off.
+    let links = (0..BLOCKS).fold(GraphChanges::new(), |all, number| {
+        let far = nth((number * 7) % BLOCKS);
+        all.link(Edge::new(nth(number), "next", nth((number + 1) % BLOCKS))).link(Edge::new(
+            nth(number),
+            "far",
+            far,
+        ))
+    });
+    graph.change(&links, Durability::Buffered).unwrap();
+    let view = graph.view().unwrap();
+    for order in [Order::Breadth, Order::Depth] {
+        let query = store.begin_query("a walk", None);
+        let mut asked = 0;
+        let walked = view.for_query(&query).walk(&[nth(0)], &Along::default(), order, |_| {
+            asked += 1;
+            if asked == 10 {
+                query.cancel();
+            }
+            true
+        });
+        assert_eq!(walked.unwrap_err().kind(), ErrorKind::Cancelled);
+        assert!(asked < 5_000, "{asked} blocks were asked for after all");
+        // Whoever asks next is not disturbed.
+        let whole = view.walk(&[nth(0)], &Along::default(), order, |_| true).unwrap();
+        assert_eq!((whole.blocks.len(), whole.is_cut), (BLOCKS as usize, false));
+    }
+    let query = store.begin_query("a path", None);
+    query.cancel();
+    let given_up = view.for_query(&query);
+    for by_weight in [false, true] {
+        let path = given_up.shortest_path(nth(0), nth(BLOCKS / 2), &Along::default(), by_weight);
+        assert_eq!(path.unwrap_err().kind(), ErrorKind::Cancelled);
+        let path = view.shortest_path(nth(0), nth(BLOCKS / 2), &Along::default(), by_weight);
+        assert!(path.unwrap().route.is_some());
+    }
+}

@@ -43,15 +43,32 @@ const fn key(name: &'static str, default: &'static str, about: &'static str) -> 
     (name, default, about)
 }
 
-const OWN: [Own; 28] = [
-    key("server.listen", "127.0.0.1:8080", "Address and port; other machines need a token file"),
-    key("server.token_file", "", "File of tokens, one a line; clients send one as a bearer token"),
+const OWN: [Own; 31] = [
+    key("server.listen", "127.0.0.1:8080", "Address and port; other machines need tokens"),
+    key(
+        "server.token_file",
+        "",
+        "File of tokens, one a line, that open everything, beside those of the store",
+    ),
+    key(
+        "server.tls_cert",
+        "",
+        "File of a certificate in PEM, behind it those that signed it: HTTPS is spoken, and no HTTP; a new one is taken \
+         without a restart",
+    ),
+    key("server.tls_key", "", "File of its private key in PEM"),
     key("server.open_to_all", "false", "Answer other machines without a token"),
     key(
         "server.hosts",
         "",
         "Names, with commas between, that requests without a token may call this server by, or come \
          from, beside localhost and addresses; *: any",
+    ),
+    key(
+        "server.cors_origins",
+        "",
+        "Places, with commas between, whose pages may ask by a browser, such as https://app.example; *: any, \
+         where tokens are asked for",
     ),
     key("server.stop_grace", "10s", "Time for requests under way when told to stop"),
     key("limits.body_bytes_max", "16GiB", "Longest body; it is streamed, not held"),

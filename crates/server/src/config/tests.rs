@@ -137,3 +137,22 @@ fn settings_of_the_store_that_can_not_work_together_are_told_before_it_is_opened
         "{error}"
     );
 }
+
+#[test]
+fn origins_are_places_and_no_pages() {
+    let read = |text: &str| {
+        let mut layers = Layers::default();
+        layers.flag("test", "server.cors_origins", text).unwrap();
+        layers.config().map(|config| config.cors_origins)
+    };
+    assert_eq!(
+        read("https://App.example, http://[::1]:3000").unwrap(),
+        ["https://app.example", "http://[::1]:3000"]
+    );
+    assert!(read("").unwrap().is_empty());
+    for wrong in
+        ["app.example", "https://app.example/", "https://", "null", "ftp://a", "https://a b"]
+    {
+        assert!(read(wrong).is_err(), "{wrong}");
+    }
+}

@@ -15,7 +15,7 @@ use timestrata_table::time_text;
 
 use crate::answer::entries::EntriesForm;
 use crate::answer::json_rows;
-use crate::endpoint::{Class, Form, Parameter, Takes, parameter};
+use crate::endpoint::{ADMIN_ALL, Class, Form, Parameter, READ_ALL, Takes, parameter};
 use crate::error::{Failure, Result, success};
 use crate::routes::Route;
 use crate::routes::asked::Asked;
@@ -35,7 +35,7 @@ const SAVED: &[Parameter] =
     &[parameter("seq", Form::Number(u64::MAX), "The last commit that is done")];
 
 pub(super) const ENDPOINTS: &[Route] = &[
-    Route::get("/changes", "What commits change, behind one of them", || get(changes))
+    Route::get("/changes", READ_ALL, "What commits change, behind one of them", || get(changes))
         .class(Class::Waiting)
         .only_reads(false)
         .asks(&[
@@ -49,15 +49,16 @@ pub(super) const ENDPOINTS: &[Route] = &[
             parameter("wait", Form::Duration, "How long to wait for a commit where there is none"),
         ])
         .gives(&["application/json", "application/x-ndjson"]),
-    Route::get("/followers", "Who follows by a name, and how far each is", || get(list))
+    Route::get("/followers", READ_ALL, "Who follows by a name, and how far each is", || get(list))
         .only_reads(false),
     Route::put(
         "/followers/{follower}",
+        READ_ALL,
         "Notes how far a follower is; makes one that is new",
         || put(save),
     )
     .takes(Takes::Members(SAVED)),
-    Route::delete("/followers/{follower}", "Forgets a follower", || delete(remove)),
+    Route::delete("/followers/{follower}", ADMIN_ALL, "Forgets a follower", || delete(remove)),
 ];
 
 async fn changes(

@@ -10,13 +10,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use serde_json::{Value, json};
-use timestrata_engine::Durability;
-use timestrata_graph::{Along, BlockId, Changed, Direction, Graph, GraphOptions};
+use timestrata_engine::{Durability, RunningQuery};
+use timestrata_graph::{Along, BlockId, Changed, Direction, Graph, GraphOptions, GraphView};
 use tokio::runtime::Handle;
 
+use crate::auth::Caller;
 use crate::body::{Sent, WholeBody};
 use crate::content_type;
-use crate::endpoint::{Class, Form, Parameter, Takes, parameter};
+use crate::endpoint::{ADMIN, Class, Form, Needs, Parameter, READ, Takes, WRITE, parameter};
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
 use crate::moments::Reading;
@@ -43,10 +44,11 @@ const TIMEOUT: Parameter =
     parameter("timeout", Form::Duration, "The longest time that it is waited for");
 
 pub(super) const ENDPOINTS: &[Route] = &[
-    Route::get("/graphs", "The names of the graphs", || get(list)),
-    Route::get("/graphs/{graph}", "What the graph was made as", || get(describe)),
+    Route::get("/graphs", Needs::Token, "The names of the graphs", || get(list)),
+    Route::get("/graphs/{graph}", READ, "What the graph was made as", || get(describe)),
     Route::put(
         "/graphs/{graph}",
+        ADMIN,
         "Makes the graph; fine if it is there with these options",
         || put(create),
     )
@@ -55,16 +57,20 @@ pub(super) const ENDPOINTS: &[Route] = &[
         Form::Number(u32::MAX as u64),
         "How many versions of a block stay readable",
     )])),
-    Route::delete("/graphs/{graph}", "Removes the graph, durably", || delete(drop)),
-    Route::get("/graphs/{graph}/count", "How many blocks and edges there are", || get(count))
+    Route::delete("/graphs/{graph}", ADMIN, "Removes the graph, durably", || delete(drop)),
+    Route::get("/graphs/{graph}/count", READ, "How many blocks and edges there are", || get(count))
         .asks(&[TIMEOUT]),
-    Route::post("/graphs/{graph}/changes", "Makes changes, all in one commit, or none", || {
-        post(change)
-    })
+    Route::post(
+        "/graphs/{graph}/changes",
+        WRITE,
+        "Makes changes, all in one commit, or none",
+        || post(change),
+    )
     .class(Class::Body)
     .takes(Takes::Kinds(&["application/x-ndjson", "application/json"])),
     Route::get(
         "/graphs/{graph}/blocks",
+        READ,
         "Blocks in the order of their ids, without content",
         || get(blocks::find),
     )
@@ -78,40 +84,56 @@ pub(super) const ENDPOINTS: &[Route] = &[
         LIMIT,
         TIMEOUT,
     ]),
-    Route::get("/graphs/{graph}/blocks/{id}", "A block, or its content alone", || get(blocks::one))
-        .gives(&["application/json", "application/octet-stream"]),
-    Route::put("/graphs/{graph}/blocks/{id}", "Puts a block in a new version", || {
+    Route::get("/graphs/{graph}/blocks/{id}", READ, "A block, or its content alone", || {
+        get(blocks::one)
+    })
+    .gives(&["application/json", "application/octet-stream"]),
+    Route::put("/graphs/{graph}/blocks/{id}", WRITE, "Puts a block in a new version", || {
         put(blocks::put_one)
     })
     .class(Class::Body)
     .asks(blocks::PARAMETERS)
     .takes(Takes::Kinds(blocks::KINDS)),
-    Route::post("/graphs/{graph}/blocks", "Puts a block whose id is that of its content", || {
-        post(blocks::post_one)
-    })
+    Route::post(
+        "/graphs/{graph}/blocks",
+        WRITE,
+        "Puts a block whose id is that of its content",
+        || post(blocks::post_one),
+    )
     .class(Class::Body)
     .asks(blocks::PARAMETERS)
     .takes(Takes::Kinds(blocks::KINDS)),
-    Route::delete("/graphs/{graph}/blocks/{id}", "Deletes a block and all of its edges", || {
-        delete(blocks::delete_one)
-    })
+    Route::delete(
+        "/graphs/{graph}/blocks/{id}",
+        WRITE,
+        "Deletes a block and all of its edges",
+        || delete(blocks::delete_one),
+    )
     .asks(&[blocks::EXPECTED]),
-    Route::get("/graphs/{graph}/blocks/{id}/versions", "The versions that are kept of it", || {
-        get(blocks::versions)
-    }),
-    Route::get("/graphs/{graph}/blocks/{id}/edges", "The edges of a block", || get(edges::edges))
-        .asks(&[DIRECTION, KINDS, LIMIT, TIMEOUT]),
-    Route::get("/graphs/{graph}/blocks/{id}/neighbors", "The blocks one edge away", || {
+    Route::get(
+        "/graphs/{graph}/blocks/{id}/versions",
+        READ,
+        "The versions that are kept of it",
+        || get(blocks::versions),
+    ),
+    Route::get("/graphs/{graph}/blocks/{id}/edges", READ, "The edges of a block", || {
+        get(edges::edges)
+    })
+    .asks(&[DIRECTION, KINDS, LIMIT, TIMEOUT]),
+    Route::get("/graphs/{graph}/blocks/{id}/neighbors", READ, "The blocks one edge away", || {
         get(walks::neighbors)
     })
     .asks(&[DIRECTION, KINDS, AS_OF, LIMIT, TIMEOUT]),
-    Route::get("/graphs/{graph}/blocks/{id}/degree", "How many edges a block has", || {
+    Route::get("/graphs/{graph}/blocks/{id}/degree", READ, "How many edges a block has", || {
         get(walks::degree)
     })
     .asks(&[DIRECTION, KINDS, AS_OF, TIMEOUT]),
-    Route::get("/graphs/{graph}/blocks/{id}/walk", "All that can be reached from a block", || {
-        get(walks::walk)
-    })
+    Route::get(
+        "/graphs/{graph}/blocks/{id}/walk",
+        READ,
+        "All that can be reached from a block",
+        || get(walks::walk),
+    )
     .asks(&[
         DIRECTION,
         KINDS,
@@ -121,7 +143,7 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("order", Form::OneOf(&["bfs", "dfs"]), "Nearer ones first, or down each path"),
         TIMEOUT,
     ]),
-    Route::get("/graphs/{graph}/path", "A shortest path from one block to another", || {
+    Route::get("/graphs/{graph}/path", READ, "A shortest path from one block to another", || {
         get(walks::path)
     })
     .asks(&[
@@ -135,14 +157,17 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("weighted", Form::Truth, "true: whose edges weigh least, not the fewest edges"),
         TIMEOUT,
     ]),
-    Route::put("/graphs/{graph}/edges", "Links two blocks, or links them anew", || {
+    Route::put("/graphs/{graph}/edges", WRITE, "Links two blocks, or links them anew", || {
         put(edges::link)
     })
     .class(Class::Body)
     .takes(Takes::Kinds(&["application/json"])),
-    Route::delete("/graphs/{graph}/edges", "Unlinks an edge, or all of a block or kind", || {
-        delete(edges::unlink)
-    })
+    Route::delete(
+        "/graphs/{graph}/edges",
+        WRITE,
+        "Unlinks an edge, or all of a block or kind",
+        || delete(edges::unlink),
+    )
     .asks(&[
         parameter("source", Form::Text, "The block that it comes from"),
         parameter("kind", Form::Text, "Its kind"),
@@ -150,8 +175,8 @@ pub(super) const ENDPOINTS: &[Route] = &[
     ]),
 ];
 
-async fn list(Reading(state): Reading) -> Response {
-    success(json!(Graph::names(state.read())))
+async fn list(caller: Caller, Reading(state): Reading) -> Response {
+    success(json!(caller.known(Graph::names(state.read()))))
 }
 
 fn described(graph: &Graph) -> Value {
@@ -290,15 +315,16 @@ impl Way {
     }
 }
 
-/// What `work` makes of a graph and a block of it.
+/// What `work` makes of a graph and a block of it, until nobody waits for it any more.
 async fn read<P: Send + 'static>(
-    (state, named, query): (AppState, P, timestrata_engine::RunningQuery),
+    (state, named, query): (AppState, P, RunningQuery),
     name: impl FnOnce(&P) -> &str + Send + 'static,
-    work: impl FnOnce(&Graph, &P) -> Result<Value> + Send + 'static,
+    work: impl FnOnce(&GraphView, &P) -> Result<Value> + Send + 'static,
 ) -> Result<Response> {
+    let asker = query.clone();
     run_query(&Handle::current(), &query, move || {
-        let graph = state.graph(name(&named))?;
-        Ok(success(work(&graph, &named)?))
+        let view = state.graph(name(&named))?.view()?.for_query(&asker);
+        Ok(success(work(&view, &named)?))
     })
     .await
 }

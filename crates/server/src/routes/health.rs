@@ -7,14 +7,18 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::json;
 
-use crate::endpoint::Class;
+use crate::endpoint::{Class, Needs};
 use crate::routes::Route;
 use crate::state::AppState;
 
 /// Whoever watches over processes has no token.
-pub(super) const ENDPOINTS: &[Route] =
-    &[Route::get("/health", "Whether requests are answered and writes taken", || get(health))
-        .class(Class::Open)];
+pub(super) const ENDPOINTS: &[Route] = &[Route::get(
+    "/health",
+    Needs::Nothing,
+    "Whether requests are answered and writes taken",
+    || get(health),
+)
+.class(Class::Watching)];
 
 /// Whether requests are answered and writes taken.
 async fn health(State(state): State<AppState>) -> Response {

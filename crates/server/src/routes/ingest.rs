@@ -139,7 +139,7 @@ pub(super) async fn ingest(
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response> {
-    let begun_ns = state.clock.monotonic_ns();
+    let begun_ns = state.io.clock.monotonic_ns();
     let asked = IngestParameters::of(asked)?;
     let mut read = asked.read_options(&headers)?;
     let mut options = asked.ingest_options();
@@ -170,7 +170,7 @@ pub(super) async fn ingest(
     })
     .await?;
     metrics.metrics.rows_ingested.inc_by(rows);
-    let took_ns = metrics.clock.monotonic_ns().saturating_sub(begun_ns);
+    let took_ns = metrics.io.clock.monotonic_ns().saturating_sub(begun_ns);
     let ms = took_ns as f64 / 1e6;
     Ok(success(json!({ "rows_inserted": rows, "processing_time_ms": ms, "skipped": skipped })))
 }

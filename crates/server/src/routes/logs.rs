@@ -12,7 +12,8 @@ use axum::routing::{delete, get, post};
 use serde_json::json;
 use timestrata_logs::Logs;
 
-use crate::endpoint::{Class, Form, Parameter, Takes, parameter};
+use crate::auth::Caller;
+use crate::endpoint::{ADMIN, Class, Form, Needs, Parameter, READ, Takes, WRITE, parameter};
 use crate::error::{Result, success};
 use crate::moments::Reading;
 use crate::routes::Route;
@@ -32,18 +33,23 @@ const TIMEOUT: Parameter =
 const ENTRIES: &[&str] = &["application/json", "application/x-ndjson"];
 
 pub(super) const ENDPOINTS: &[Route] = &[
-    Route::get("/logs", "The names of the logs", || get(list)),
-    Route::post("/logs/{name}", "Takes in a body of lines; makes the log if it is missing", || {
-        post(ingest::ingest)
-    })
+    Route::get("/logs", Needs::Token, "The names of the logs", || get(list)),
+    Route::post(
+        "/logs/{name}",
+        WRITE,
+        "Takes in a body of lines; makes the log if it is missing",
+        || post(ingest::ingest),
+    )
     .class(Class::Body)
     .asks(&[
         parameter("format", Form::Text, "How lines are written, unless the first ones tell"),
         parameter("label", Form::Many, "KEY:VALUE, of all entries"),
     ])
     .takes(Takes::Kinds(&["application/x-ndjson", "application/json", "text/plain"])),
-    Route::delete("/logs/{name}", "Removes the log and its entries, durably", || delete(drop)),
-    Route::get("/logs/{name}/search", "Entries, with the position to go on from", || {
+    Route::delete("/logs/{name}", ADMIN, "Removes the log and its entries, durably", || {
+        delete(drop)
+    }),
+    Route::get("/logs/{name}/search", READ, "Entries, with the position to go on from", || {
         get(search::search)
     })
     .asks(&[
@@ -57,19 +63,26 @@ pub(super) const ENDPOINTS: &[Route] = &[
         TIMEOUT,
     ])
     .gives(ENTRIES),
-    Route::get("/logs/{name}/context", "An entry with those around it", || get(search::context))
-        .asks(&[
-            parameter("timestamp", Form::Time, "Which entry, by when it arrived"),
-            parameter("before", Form::Number(1_000), "How many before it"),
-            parameter("after", Form::Number(1_000), "How many behind it"),
-            TIMEOUT,
-        ])
-        .gives(ENTRIES),
-    Route::get("/logs/{name}/count", "How many entries a filter finds", || get(figures::count))
-        .asks(&[FILTER, BY, FROM, TO, TIMEOUT]),
-    Route::get("/logs/{name}/histogram", "How many there are in each stretch of time", || {
-        get(figures::histogram)
+    Route::get("/logs/{name}/context", READ, "An entry with those around it", || {
+        get(search::context)
     })
+    .asks(&[
+        parameter("timestamp", Form::Time, "Which entry, by when it arrived"),
+        parameter("before", Form::Number(1_000), "How many before it"),
+        parameter("after", Form::Number(1_000), "How many behind it"),
+        TIMEOUT,
+    ])
+    .gives(ENTRIES),
+    Route::get("/logs/{name}/count", READ, "How many entries a filter finds", || {
+        get(figures::count)
+    })
+    .asks(&[FILTER, BY, FROM, TO, TIMEOUT]),
+    Route::get(
+        "/logs/{name}/histogram",
+        READ,
+        "How many there are in each stretch of time",
+        || get(figures::histogram),
+    )
     .asks(&[
         FILTER,
         BY,
@@ -78,7 +91,7 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("step", Form::Duration, "The length of a stretch"),
         TIMEOUT,
     ]),
-    Route::get("/logs/{name}/facets", "The most frequent values of fields", || {
+    Route::get("/logs/{name}/facets", READ, "The most frequent values of fields", || {
         get(figures::facets)
     })
     .asks(&[
@@ -90,7 +103,7 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("values", Form::Number(10_000), "How many values of each"),
         TIMEOUT,
     ]),
-    Route::get("/logs/{name}/tail", "Entries as they arrive, as server-sent events", || {
+    Route::get("/logs/{name}/tail", READ, "Entries as they arrive, as server-sent events", || {
         get(tail::tail)
     })
     .only_reads(false)
@@ -102,8 +115,8 @@ pub(super) const ENDPOINTS: &[Route] = &[
 ];
 
 /// `GET /logs`.
-async fn list(Reading(state): Reading) -> Response {
-    success(json!(Logs::names(state.read())))
+async fn list(caller: Caller, Reading(state): Reading) -> Response {
+    success(json!(caller.known(Logs::names(state.read()))))
 }
 
 /// `DELETE /logs/{name}`: the log and its entries, durably.

@@ -7,13 +7,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Class, Description, Form, Parameter, Takes, parameter};
+use crate::endpoint::{Class, Description, Form, Needs, Parameter, Takes, parameter};
 use crate::error::PROBLEM;
 use crate::routes::Route;
 
-pub(super) const ENDPOINTS: &[Route] =
-    &[Route::get("/openapi.json", "What there is, as OpenAPI describes it", || get(openapi))
-        .class(Class::Open)];
+pub(super) const ENDPOINTS: &[Route] = &[Route::get(
+    "/openapi.json",
+    Needs::Nothing,
+    "What there is, as OpenAPI describes it",
+    || get(openapi),
+)
+.class(Class::Watching)];
 
 const AT: Parameter = parameter(
     "at",
@@ -42,8 +46,6 @@ fn document() -> Value {
             "license": { "name": "MIT OR Apache-2.0" },
         },
         "paths": paths,
-        // Where the server has no tokens none is needed.
-        "security": [{}, { "token": [] }],
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "schemas": { "Success": success(), "Problem": problem() },
@@ -79,6 +81,7 @@ fn problem() -> Value {
             "success": { "const": false },
             "data": { "type": "null" },
             "error": { "type": "string", "description": "As detail" },
+            "request_id": { "type": ["string", "null"], "description": "As the header X-Request-Id" },
         },
     })
 }
@@ -87,7 +90,7 @@ fn operation(endpoint: &Description) -> Value {
     let of_path = endpoint.names_in_path().map(|name| {
         json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } })
     });
-    let moment = endpoint.only_reads && endpoint.class != Class::Watching && !is_open(endpoint);
+    let moment = endpoint.only_reads && endpoint.class != Class::Watching;
     let behind = endpoint.parameters.iter().chain(moment.then_some(&AT)).map(|parameter| {
         json!({
             "name": parameter.name,
@@ -100,7 +103,7 @@ fn operation(endpoint: &Description) -> Value {
     let mut operation = json!({
         "operationId": operation_id(endpoint),
         "summary": endpoint.about,
-        "tags": [endpoint.path.split('/').nth(1).unwrap_or_default()],
+        "tags": [endpoint.path.split('/').nth(1).filter(|tag| !tag.is_empty()).unwrap_or("server")],
         "parameters": parameters,
         "responses": {
             "200": { "description": "Done", "content": answers(endpoint) },
@@ -110,20 +113,25 @@ fn operation(endpoint: &Description) -> Value {
     if let Some(body) = body(endpoint.takes) {
         operation["requestBody"] = body;
     }
-    if is_open(endpoint) {
-        operation["security"] = json!([]);
-    }
+    operation["security"] = match endpoint.needs {
+        Needs::Nothing => json!([]),
+        // Where the server has no tokens none is needed.
+        _ => json!([{}, { "token": Vec::from_iter(endpoint.scope()) }]),
+    };
     operation
 }
 
 fn is_open(endpoint: &Description) -> bool {
-    endpoint.class == Class::Open
+    endpoint.needs == Needs::Nothing
 }
 
 /// `GET /topics/{topic}/records` as `get_topics_topic_records`.
 fn operation_id(endpoint: &Description) -> String {
     let words = endpoint.path.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let mut words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    if words.is_empty() {
+        words.push("root");
+    }
     format!("{}_{}", endpoint.method.to_ascii_lowercase(), words.join("_"))
 }
 
@@ -144,8 +152,11 @@ fn body(takes: Takes) -> Option<Value> {
         Takes::Nothing => None,
         Takes::Members(members) => {
             let of = |member: &Parameter| {
-                let mut schema = member.schema();
-                schema["description"] = json!(member.about);
+                // One that is null is as one that is missing.
+                let schema = json!({
+                    "description": member.about,
+                    "anyOf": [member.schema(), { "type": "null" }],
+                });
                 (member.name.to_owned(), schema)
             };
             let schema = json!({

@@ -8,17 +8,20 @@ use serde_json::{Value, json};
 use timestrata_engine::QueryInfo;
 use timestrata_table::time_text;
 
-use crate::endpoint::Class;
+use crate::endpoint::{ADMIN_ALL, Class};
 use crate::error::{Failure, Result, success};
 use crate::routes::Route;
 use crate::routes::named::Named;
 use crate::state::AppState;
 
 pub(super) const ENDPOINTS: &[Route] = &[
-    Route::get("/queries", "What is worked on", || get(list)).class(Class::Watching),
-    Route::delete("/queries/{id}", "Ends that query; whoever asked for it gets 409", || {
-        delete(cancel)
-    })
+    Route::get("/queries", ADMIN_ALL, "What is worked on", || get(list)).class(Class::Watching),
+    Route::delete(
+        "/queries/{id}",
+        ADMIN_ALL,
+        "Ends that query; whoever asked for it gets 409",
+        || delete(cancel),
+    )
     .class(Class::Watching),
 ];
 

@@ -8,6 +8,7 @@ use timestrata_table::{TableScan, TableView, parse_time, without_first};
 use tokio::runtime::Handle;
 
 use crate::answer::{self, AnswerForm, AnswerRows};
+use crate::auth::{Caller, Right};
 use crate::endpoint::{Form, Parameter, parameter};
 use crate::error::{Failure, Result};
 use crate::moments::Reading;
@@ -121,7 +122,23 @@ impl QueryParameters {
     }
 }
 
+/// What a query within a condition begins with, or goes on with.
+const OF_QUERIES: [&str; 9] =
+    ["select", "from", "values", "table", "with", "insert", "update", "delete", "merge"];
+
+/// An error for a condition or an order that could read another table, by who may not read all. Which tables it
+/// would read is known only once it is planned, so any of those words will do.
+fn expect_alone(caller: &Caller, text: Option<&str>) -> Result<()> {
+    let text = text.unwrap_or_default().to_ascii_lowercase();
+    let mut words = text.split(|sign: char| !sign.is_ascii_lowercase() && sign != '_');
+    match words.find(|word| OF_QUERIES.contains(word)) {
+        Some(_) => caller.expect(Right::Read, None),
+        None => Ok(()),
+    }
+}
+
 pub(super) async fn query(
+    caller: Caller,
     Reading(state): Reading,
     Named(name): Named<String>,
     asked: Asked,
@@ -130,6 +147,8 @@ pub(super) async fn query(
 ) -> Result<Response> {
     let form = AnswerForm::accepted(&headers)?;
     let asked = QueryParameters::of(asked)?;
+    expect_alone(&caller, asked.condition.as_deref())?;
+    expect_alone(&caller, asked.order.as_deref())?;
     let limit = asked.limit(form, state.config.rows_max)?;
     let query = state.begin(&format!("GET {uri}"), asked.timeout.as_deref())?;
     let reverse = match (asked.is_reverse(), &asked.condition) {

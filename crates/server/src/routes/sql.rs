@@ -7,11 +7,12 @@ use axum::routing::post;
 use serde::Deserialize;
 use serde_json::Value;
 use timestrata_engine::RunningQuery;
-use timestrata_sql::{BlockingResult, Params, ScalarValue, Sql};
+use timestrata_sql::{BlockingResult, Params, ScalarValue, Sql, is_query};
 
 use crate::answer::{self, AnswerForm, AnswerRows};
+use crate::auth::{Caller, Right};
 use crate::content_type;
-use crate::endpoint::Takes;
+use crate::endpoint::{READ_ALL, Takes};
 use crate::error::{Failure, Result};
 use crate::moments::Reading;
 use crate::query_task::run_query;
@@ -21,7 +22,7 @@ use crate::routes::tables::ROWS;
 use crate::state::AppState;
 
 pub(super) const ENDPOINTS: &[Route] =
-    &[Route::post("/sql", "The rows of one statement over all models", || post(sql))
+    &[Route::post("/sql", READ_ALL, "The rows of one statement over all models", || post(sql))
         .only_reads(true)
         .takes(Takes::Kinds(&["application/json", "application/sql"]))
         .gives(ROWS)];
@@ -69,10 +70,15 @@ impl<S: Send + Sync> FromRequest<S> for SqlRequest {
 }
 
 pub(super) async fn sql(
+    caller: Caller,
     Reading(state): Reading,
     headers: HeaderMap,
     asked: SqlRequest,
 ) -> Result<Response> {
+    // Who may do everything needn't be looked at; of the others those may who do no more than read.
+    if !caller.may(Right::Admin, None) && !is_query(&asked.query)? {
+        caller.expect(Right::Admin, None)?;
+    }
     let form = AnswerForm::accepted(&headers)?;
     let params = params_of(asked.params)?;
     let query = state.begin(&asked.query, asked.timeout.as_deref())?;

@@ -10,7 +10,8 @@ use timestrata_table::{Table, TableView, time_text};
 use tokio::runtime::Handle;
 
 use crate::answer::json_row;
-use crate::endpoint::{Class, Takes};
+use crate::auth::Caller;
+use crate::endpoint::{ADMIN, Class, Needs, READ, Takes, WRITE};
 use crate::error::{Failure, Result, success};
 use crate::moments::Reading;
 use crate::query_task::run_query;
@@ -20,9 +21,10 @@ use crate::routes::{ingest, query};
 use crate::state::{AppState, blocking};
 
 pub(super) const ENDPOINTS: &[Route] = &[
-    Route::get("/tables", "The names of the tables", || get(list)),
+    Route::get("/tables", Needs::Token, "The names of the tables", || get(list)),
     Route::post(
         "/tables/{table}/ingest",
+        WRITE,
         "Takes in a body of rows as one commit; makes the table if it is missing",
         || post(ingest::ingest),
     )
@@ -35,13 +37,17 @@ pub(super) const ENDPOINTS: &[Route] = &[
         "application/x-protobuf",
         "application/vnd.apache.parquet",
     ])),
-    Route::get("/tables/{table}/query", "Rows in time order", || get(query::query))
+    Route::get("/tables/{table}/query", READ, "Rows in time order", || get(query::query))
         .asks(query::PARAMETERS)
         .gives(ROWS),
-    Route::get("/tables/{table}/count", "How many rows there are", || get(count)),
-    Route::get("/tables/{table}/schema", "The table's columns and key", || get(schema)),
-    Route::get("/tables/{table}/rows/{id}", "The row of that upsert key, or null", || get(row)),
-    Route::delete("/tables/{table}", "Removes the table and its rows, durably", || delete(drop)),
+    Route::get("/tables/{table}/count", READ, "How many rows there are", || get(count)),
+    Route::get("/tables/{table}/schema", READ, "The table's columns and key", || get(schema)),
+    Route::get("/tables/{table}/rows/{id}", READ, "The row of that upsert key, or null", || {
+        get(row)
+    }),
+    Route::delete("/tables/{table}", ADMIN, "Removes the table and its rows, durably", || {
+        delete(drop)
+    }),
 ];
 
 /// The forms that rows can be had in.
@@ -53,8 +59,8 @@ pub(super) const ROWS: &[&str] = &[
 ];
 
 /// `GET /tables`.
-pub(super) async fn list(Reading(state): Reading) -> Response {
-    success(json!(Table::names(state.read())))
+pub(super) async fn list(caller: Caller, Reading(state): Reading) -> Response {
+    success(json!(caller.known(Table::names(state.read()))))
 }
 
 /// `DELETE /tables/{table}`.

@@ -8,7 +8,8 @@ use axum::routing::{delete, get, post, put};
 use serde_json::{Value, json};
 use timestrata_timelog::{Codec, Timelog, TimelogOptions, Unit};
 
-use crate::endpoint::{Class, Form, Parameter, Takes, parameter};
+use crate::auth::Caller;
+use crate::endpoint::{ADMIN, Class, Form, Needs, Parameter, READ, Takes, WRITE, parameter};
 use crate::error::{Failure, Result, success};
 use crate::moments::Reading;
 use crate::routes::Route;
@@ -22,12 +23,16 @@ const TIMEOUT: Parameter =
     parameter("timeout", Form::Duration, "The longest time that it may be worked on");
 
 pub(super) const ENDPOINTS: &[Route] = &[
-    Route::get("/timelogs", "The names of the time logs", || get(list)),
-    Route::get("/timelogs/{timelog}", "What the time log is, and its first and last time", || {
-        get(describe)
-    }),
+    Route::get("/timelogs", Needs::Token, "The names of the time logs", || get(list)),
+    Route::get(
+        "/timelogs/{timelog}",
+        READ,
+        "What the time log is, and its first and last time",
+        || get(describe),
+    ),
     Route::put(
         "/timelogs/{timelog}",
+        ADMIN,
         "Makes the time log; fine if it is there as asked for",
         || put(create),
     )
@@ -35,17 +40,21 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("codec", Form::OneOf(&["cbor", "json", "bytes"]), "What its values are"),
         parameter("unit", Form::OneOf(&["s", "ms", "us", "ns"]), "The unit of its times"),
     ])),
-    Route::delete("/timelogs/{timelog}", "Removes the time log and its entries, durably", || {
-        delete(drop)
-    }),
+    Route::delete(
+        "/timelogs/{timelog}",
+        ADMIN,
+        "Removes the time log and its entries, durably",
+        || delete(drop),
+    ),
     Route::post(
         "/timelogs/{timelog}/entries",
+        WRITE,
         "Appends entries, all in one commit, or none",
         || post(entries::append),
     )
     .class(Class::Body)
     .takes(Takes::Kinds(&["application/x-ndjson", "application/json"])),
-    Route::get("/timelogs/{timelog}/entries", "Entries by time", || get(entries::read))
+    Route::get("/timelogs/{timelog}/entries", READ, "Entries by time", || get(entries::read))
         .asks(&[
             FROM,
             TO,
@@ -54,16 +63,18 @@ pub(super) const ENDPOINTS: &[Route] = &[
             TIMEOUT,
         ])
         .gives(&["application/json", "application/x-ndjson"]),
-    Route::delete("/timelogs/{timelog}/entries", "Deletes the entries of a range", || {
+    Route::delete("/timelogs/{timelog}/entries", WRITE, "Deletes the entries of a range", || {
         delete(entries::delete_range)
     })
     .asks(&[FROM, TO]),
-    Route::get("/timelogs/{timelog}/count", "How many entries a range has", || get(entries::count))
-        .asks(&[FROM, TO, TIMEOUT]),
+    Route::get("/timelogs/{timelog}/count", READ, "How many entries a range has", || {
+        get(entries::count)
+    })
+    .asks(&[FROM, TO, TIMEOUT]),
 ];
 
-async fn list(Reading(state): Reading) -> Response {
-    success(json!(Timelog::names(state.read())))
+async fn list(caller: Caller, Reading(state): Reading) -> Response {
+    success(json!(caller.known(Timelog::names(state.read()))))
 }
 
 fn described(log: &Timelog) -> Result<Value> {

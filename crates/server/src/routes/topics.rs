@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use timestrata_engine::RunCompression;
 use timestrata_topic::{Stamp, Topic, TopicOptions, TopicRetention};
 
-use crate::endpoint::{Class, Form, Parameter, Takes, parameter};
+use crate::auth::Caller;
+use crate::endpoint::{ADMIN, Class, Form, Needs, Parameter, READ, Takes, WRITE, parameter};
 use crate::error::{Failure, Result, success};
 use crate::moments::Reading;
 use crate::routes::Route;
@@ -52,23 +53,31 @@ const OPTIONS: &[Parameter] = &[
 ];
 
 pub(super) const ENDPOINTS: &[Route] = &[
-    Route::get("/topics", "The names of the topics", || get(list)),
-    Route::get("/topics/{topic}", "What the topic was made as, and its offsets", || get(describe)),
+    Route::get("/topics", Needs::Token, "The names of the topics", || get(list)),
+    Route::get("/topics/{topic}", READ, "What the topic was made as, and its offsets", || {
+        get(describe)
+    }),
     Route::put(
         "/topics/{topic}",
+        ADMIN,
         "Makes the topic; fine if it is there with these options",
         || put(create),
     )
     .takes(Takes::Members(OPTIONS)),
-    Route::patch("/topics/{topic}", "Changes partitions and retention, as far as named", || {
-        patch(change)
-    })
+    Route::patch(
+        "/topics/{topic}",
+        ADMIN,
+        "Changes partitions and retention, as far as named",
+        || patch(change),
+    )
     .takes(Takes::Members(OPTIONS)),
-    Route::delete("/topics/{topic}", "Removes the topic and its records, durably", || delete(drop)),
-    Route::post("/topics/{topic}/retain", "Throws away now what retention lets go", || {
+    Route::delete("/topics/{topic}", ADMIN, "Removes the topic and its records, durably", || {
+        delete(drop)
+    }),
+    Route::post("/topics/{topic}/retain", ADMIN, "Throws away now what retention lets go", || {
         post(retain)
     }),
-    Route::get("/topics/{topic}/offsets", "First and next offset of each partition", || {
+    Route::get("/topics/{topic}/offsets", READ, "First and next offset of each partition", || {
         get(offsets)
     })
     .asks(&[parameter(
@@ -76,13 +85,16 @@ pub(super) const ENDPOINTS: &[Route] = &[
         Form::Time,
         "Tell the first offset of this time or later, too",
     )]),
-    Route::post("/topics/{topic}/records", "Sends records, all in one commit, or none", || {
-        post(produce::produce)
-    })
+    Route::post(
+        "/topics/{topic}/records",
+        WRITE,
+        "Sends records, all in one commit, or none",
+        || post(produce::produce),
+    )
     .class(Class::Body)
     .asks(produce::PARAMETERS)
     .takes(Takes::Kinds(produce::KINDS)),
-    Route::get("/topics/{topic}/records", "Records of a partition from an offset on", || {
+    Route::get("/topics/{topic}/records", READ, "Records of a partition from an offset on", || {
         get(consume::consume)
     })
     .class(Class::Waiting)
@@ -95,36 +107,48 @@ pub(super) const ENDPOINTS: &[Route] = &[
         WAIT,
     ])
     .gives(RECORDS),
-    Route::get("/topics/{topic}/records/{offset}", "One record, or its value alone", || {
+    Route::get("/topics/{topic}/records/{offset}", READ, "One record, or its value alone", || {
         get(consume::one)
     })
     .asks(&[PARTITION])
     .gives(&["application/json", "application/octet-stream"]),
-    Route::post("/topics/{topic}/producers/{producer}", "Begins as the producer of a name", || {
-        post(produce::begin)
-    }),
-    Route::get("/topics/{topic}/producers/{producer}", "The sequence that comes next", || {
-        get(produce::next_sequence)
-    })
+    Route::post(
+        "/topics/{topic}/producers/{producer}",
+        WRITE,
+        "Begins as the producer of a name",
+        || post(produce::begin),
+    ),
+    Route::get(
+        "/topics/{topic}/producers/{producer}",
+        WRITE,
+        "The sequence that comes next",
+        || get(produce::next_sequence),
+    )
     .only_reads(false)
     .asks(&[PARTITION]),
-    Route::get("/topics/{topic}/groups", "Groups, where they are, and their members", || {
+    Route::get("/topics/{topic}/groups", READ, "Groups, where they are, and their members", || {
         get(groups::list)
     }),
-    Route::get("/topics/{topic}/groups/{group}", "Where a group is, and its members", || {
+    Route::get("/topics/{topic}/groups/{group}", READ, "Where a group is, and its members", || {
         get(groups::describe)
     }),
-    Route::put("/topics/{topic}/groups/{group}", "Puts a group at an offset, back too", || {
-        put(groups::reset)
-    })
+    Route::put(
+        "/topics/{topic}/groups/{group}",
+        WRITE,
+        "Puts a group at an offset, back too",
+        || put(groups::reset),
+    )
     .takes(Takes::Members(&[
         PARTITION,
         parameter("offset", Form::Number(u64::MAX), "The offset that it goes on with"),
     ])),
-    Route::post("/topics/{topic}/groups/{group}/members", "Joins a group", || post(members::join))
-        .takes(Takes::Members(members::OPTIONS)),
+    Route::post("/topics/{topic}/groups/{group}/members", READ, "Joins a group", || {
+        post(members::join)
+    })
+    .takes(Takes::Members(members::OPTIONS)),
     Route::post(
         "/topics/{topic}/groups/{group}/members/{member}/poll",
+        READ,
         "Gives a member its next records",
         || post(members::poll),
     )
@@ -132,6 +156,7 @@ pub(super) const ENDPOINTS: &[Route] = &[
     .asks(&[LIMIT, BYTES, WAIT, members::SEEN]),
     Route::post(
         "/topics/{topic}/groups/{group}/members/{member}/commit",
+        READ,
         "Commits how far a member has read",
         || post(members::commit),
     )
@@ -139,16 +164,22 @@ pub(super) const ENDPOINTS: &[Route] = &[
     .takes(Takes::Members(members::COMMIT)),
     Route::post(
         "/topics/{topic}/groups/{group}/members/{member}/seek",
+        READ,
         "Has a member go on elsewhere",
         || post(members::seek),
     )
     .takes(Takes::Members(members::SEEK)),
-    Route::delete("/topics/{topic}/groups/{group}/members/{member}", "Leaves a group", || {
-        delete(members::leave)
-    }),
-    Route::get("/topics/{topic}/root", "Size and root of a partition's tree", || get(proofs::root))
-        .asks(&[PARTITION, SIZE]),
-    Route::get("/topics/{topic}/inclusion", "The proof that a record is in a tree", || {
+    Route::delete(
+        "/topics/{topic}/groups/{group}/members/{member}",
+        READ,
+        "Leaves a group",
+        || delete(members::leave),
+    ),
+    Route::get("/topics/{topic}/root", READ, "Size and root of a partition's tree", || {
+        get(proofs::root)
+    })
+    .asks(&[PARTITION, SIZE]),
+    Route::get("/topics/{topic}/inclusion", READ, "The proof that a record is in a tree", || {
         get(proofs::inclusion)
     })
     .asks(&[
@@ -156,7 +187,7 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("offset", Form::Number(u64::MAX), "The record's offset"),
         SIZE,
     ]),
-    Route::get("/topics/{topic}/consistency", "The proof that a tree begins another", || {
+    Route::get("/topics/{topic}/consistency", READ, "The proof that a tree begins another", || {
         get(proofs::consistency)
     })
     .asks(&[
@@ -164,31 +195,38 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("old", Form::Number(u64::MAX), "The records of the earlier tree"),
         parameter("new", Form::Number(u64::MAX), "Those of the later one; all of now unless given"),
     ]),
-    Route::get("/topics/{topic}/proof", "A proof that stands alone (C2SP tlog-proof)", || {
-        get(proofs::proof)
-    })
+    Route::get(
+        "/topics/{topic}/proof",
+        READ,
+        "A proof that stands alone (C2SP tlog-proof)",
+        || get(proofs::proof),
+    )
     .asks(&[PARTITION, parameter("offset", Form::Number(u64::MAX), "The record's offset")])
     .gives(PLAIN),
-    Route::get("/topics/{topic}/checkpoint", "The last signed checkpoint of a partition", || {
-        get(proofs::checkpoint)
-    })
+    Route::get(
+        "/topics/{topic}/checkpoint",
+        READ,
+        "The last signed checkpoint of a partition",
+        || get(proofs::checkpoint),
+    )
     .asks(&[PARTITION])
     .gives(PLAIN),
-    Route::post("/topics/{topic}/checkpoint", "Signs what a partition is now", || {
+    Route::post("/topics/{topic}/checkpoint", ADMIN, "Signs what a partition is now", || {
         post(proofs::sign)
     })
     .asks(&[PARTITION])
     .gives(PLAIN),
     Route::get(
         "/topics/{topic}/log/{partition}/{*file}",
+        READ,
         "A partition as files for auditors (C2SP tlog-tiles): checkpoint, tile/L/N, tile/entries/N",
         || get(proofs::file),
     )
     .gives(&["application/octet-stream", "text/plain; charset=utf-8"]),
 ];
 
-async fn list(Reading(state): Reading) -> Response {
-    success(json!(Topic::names(state.read())))
+async fn list(caller: Caller, Reading(state): Reading) -> Response {
+    success(json!(caller.known(Topic::names(state.read()))))
 }
 
 async fn describe(question: Question) -> Result<Response> {

@@ -134,3 +134,18 @@ fn metrics_tell_how_often_the_cache_answers() {
     assert!(metric(&server, "timestrata_cache_hits_total") > hits);
     assert_eq!(metric(&server, "timestrata_cache_misses_total"), misses);
 }
+
+#[test]
+fn who_comes_by_the_address_alone_is_told_where_to_go_on() {
+    let server = Harness::with(&[], Some("0123456789abcdef"));
+    let told = server.get("/").json();
+    assert_eq!(told["name"], "Timestrata");
+    for (name, path) in told["links"].as_object().unwrap() {
+        let status = server.get(path.as_str().unwrap()).status;
+        assert!(![404, 500].contains(&status), "{name}: {status}");
+    }
+    let page = server.get_as("/", "text/html,application/xhtml+xml,*/*;q=0.8");
+    assert_eq!(page.kind, "text/plain; charset=utf-8");
+    assert!(page.text().contains("/openapi.json"), "{}", page.text());
+    server.get_as("/", "image/png").error(406);
+}

@@ -225,3 +225,24 @@ fn walks_go_as_far_as_they_may_and_say_where_they_were_cut() {
     }
     assert!(server.get("/graphs/g/blocks/xyz/walk").error(400).contains("hexadecimal"));
 }
+
+/// Walks asked nobody whether they should go on.
+#[test]
+fn a_walk_ends_when_its_time_is_over() {
+    let server = Harness::new();
+    let id = "00112233445566778899aabbccddeeff";
+    let other = "ffeeddccbbaa99887766554433221100";
+    server.json("PUT", "/graphs/g", &json!({})).data();
+    let link = json!({ "source": id, "kind": "calls", "target": other });
+    server.json("PUT", "/graphs/g/edges", &link).data();
+    for question in [
+        format!("blocks/{id}/walk?order=bfs&"),
+        format!("blocks/{id}/walk?order=dfs&"),
+        format!("path?source={id}&target={other}&"),
+        format!("path?source={id}&target={other}&weighted=true&"),
+    ] {
+        server.get(&format!("/graphs/g/{question}timeout=20s")).data();
+        let late = server.get(&format!("/graphs/g/{question}timeout=1ns")).error(504);
+        assert!(late.contains("took longer"), "{question}: {late}");
+    }
+}

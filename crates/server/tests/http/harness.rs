@@ -75,13 +75,12 @@ impl Harness {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
             runtime.block_on(async move {
                 let server = Server::bind(store, config, tokens.as_deref()).await?;
-                told.send(server.address()?).unwrap();
+                told.send(server.url()?).unwrap();
                 server.run(async move { stopped.await.unwrap_or(()) }).await
             })
         });
-        let address = hears.recv().expect("the server listens");
+        let url = hears.recv().expect("the server listens");
         let agent = Agent::config_builder().http_status_as_error(false).build().into();
-        let url = format!("http://{address}");
         Self { url, agent, stop: Some(stop), thread: Some(thread) }
     }
 
@@ -124,6 +123,18 @@ impl Harness {
             .method(method)
             .uri(format!("{}{path}", self.url))
             .header("content-type", "application/json")
+            .body(body.to_string())
+            .unwrap();
+        answer(self.agent.run(request).unwrap())
+    }
+
+    /// The same by the holder of a token.
+    pub(crate) fn json_as(&self, token: &str, method: &str, path: &str, body: &Value) -> Answer {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("content-type", "application/json")
+            .header("authorization", format!("Bearer {token}"))
             .body(body.to_string())
             .unwrap();
         answer(self.agent.run(request).unwrap())

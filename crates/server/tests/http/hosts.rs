@@ -110,3 +110,42 @@ fn more_connections_than_there_are_places_for_are_told_so() {
         |_: &u32| asked(&server, "/health", "Host: localhost\r\n").starts_with("HTTP/1.1 200");
     assert!((0..600).any(|n| is_served(&n)), "a place that is free is not taken again");
 }
+
+#[test]
+fn pages_of_places_that_are_listed_may_ask_and_no_others() {
+    let set = [("server.cors_origins", "https://app.example, http://localhost:3000")];
+    let server = Harness::with(&set, None);
+    let preflight = |origin: &str| {
+        told(
+            &server,
+            &format!(
+                "OPTIONS /tables/t/ingest HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nOrigin: {origin}\r\n\
+                 Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization\r\n\r\n"
+            ),
+        )
+        .to_lowercase()
+    };
+    let allowed = preflight("https://app.example");
+    assert!(allowed.starts_with("http/1.1 200"), "{allowed}");
+    assert!(allowed.contains("access-control-allow-origin: https://app.example\r\n"), "{allowed}");
+    assert!(
+        allowed.contains("authorization") && !allowed.contains("allow-credentials"),
+        "{allowed}"
+    );
+    assert!(!preflight("https://evil.example").contains("access-control-allow-origin"));
+    let taken = server.get_with("/tables", "origin", "http://localhost:3000");
+    taken.data();
+    let header = ("access-control-allow-origin".to_owned(), "http://localhost:3000".to_owned());
+    assert!(taken.headers.contains(&header));
+    assert!(
+        server.get_with("/tables", "origin", "https://evil.example").error(403).contains("evil")
+    );
+    // Any place, but not where nobody is asked for a token.
+    let any = [("server.cors_origins", "*")];
+    let open = Harness::with(&any, None);
+    open.get_with("/tables", "origin", "https://evil.example").error(403);
+    let guarded = Harness::with(&any, Some("0123456789abcdef"));
+    let refused = guarded.get_with("/tables", "origin", "https://page.example");
+    refused.error(401);
+    assert!(refused.headers.contains(&("access-control-allow-origin".into(), "*".into())));
+}

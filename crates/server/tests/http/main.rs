@@ -16,10 +16,14 @@ mod hosts;
 mod ingest;
 mod logs;
 mod logs_ingest;
+mod metrics;
 mod moments;
 mod proofs;
+mod request_ids;
 mod tail;
 mod timelogs;
+mod tls;
+mod tokens;
 mod topics;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;

@@ -21,9 +21,10 @@ pub(super) async fn edges(mut question: Question<(String, String)>) -> Result<Re
     let limit = question.asked.number("limit", ITEMS_DEFAULT, ITEMS_MAX)?;
     let (state, (name, id), query) = question.begin()?;
     let id = id_of("id", &id)?;
+    let asker = query.clone();
     run_query(&Handle::current(), &query, move || {
         let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
-        let edges = state.graph(&name)?.view()?.edges(id, direction, &kinds)?;
+        let edges = state.graph(&name)?.view()?.for_query(&asker).edges(id, direction, &kinds)?;
         let lines: Vec<String> = edges.iter().take(limit).map(edge_line).collect();
         let body = format!(
             r#"{{"success":true,"data":{{"edges":[{}],"is_cut":{}}},"error":null}}"#,

@@ -15,9 +15,9 @@ pub(super) async fn neighbors(mut question: Question<(String, String)>) -> Resul
     read(
         question.begin()?,
         |(name, _)| name,
-        move |graph, (_, id)| {
+        move |view, (_, id)| {
             let id = id_of("id", id)?;
-            let found = way.with(|along| graph.view()?.neighbors(&[id], along))?;
+            let found = way.with(|along| view.neighbors(&[id], along))?;
             let found = found.into_iter().next().unwrap_or_default();
             let shown = found.iter().take(limit);
             let shown: Vec<Value> = shown
@@ -34,9 +34,9 @@ pub(super) async fn degree(mut question: Question<(String, String)>) -> Result<R
     read(
         question.begin()?,
         |(name, _)| name,
-        move |graph, (_, id)| {
+        move |view, (_, id)| {
             let id = id_of("id", id)?;
-            let degree = way.with(|along| graph.view()?.degree(id, along))?;
+            let degree = way.with(|along| view.degree(id, along))?;
             Ok(json!({ "degree": degree }))
         },
     )
@@ -63,9 +63,9 @@ pub(super) async fn walk(mut question: Question<(String, String)>) -> Result<Res
     read(
         question.begin()?,
         |(name, _)| name,
-        move |graph, (_, id)| {
+        move |view, (_, id)| {
             let id = id_of("id", id)?;
-            let walked = way.with(|along| graph.view()?.walk(&[id], along, order, |_| true))?;
+            let walked = way.with(|along| view.walk(&[id], along, order, |_| true))?;
             Ok(walked_json(&walked))
         },
     )
@@ -84,9 +84,8 @@ pub(super) async fn path(mut question: Question) -> Result<Response> {
     read(
         begun,
         |name| name,
-        move |graph, _| {
-            let routed =
-                way.with(|along| graph.view()?.shortest_path(source, target, along, weighted))?;
+        move |view, _| {
+            let routed = way.with(|along| view.shortest_path(source, target, along, weighted))?;
             let route = routed.route.map(|route| {
                 let blocks: Vec<String> = route.ids.iter().map(ToString::to_string).collect();
                 let kinds: Vec<&str> = route.kinds.iter().map(|kind| &**kind).collect();

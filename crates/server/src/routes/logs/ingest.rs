@@ -49,7 +49,7 @@ pub(crate) async fn ingest(
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response> {
-    let begun_ns = state.clock.monotonic_ns();
+    let begun_ns = state.io.clock.monotonic_ns();
     let form = BodyForm::of(asked, &headers)?;
     let config = &state.config;
     let (bytes_max, idle) = (config.body_bytes_max, config.body_idle_max);
@@ -63,7 +63,7 @@ pub(crate) async fn ingest(
         let kept = synced.as_ref().map_or(0, |_| ingest.written);
         let done = read.map_err(|failure| failure.behind(kept))?;
         synced?;
-        let took_ns = state.clock.monotonic_ns().saturating_sub(begun_ns);
+        let took_ns = state.io.clock.monotonic_ns().saturating_sub(begun_ns);
         Ok(success(ingest.answer(&done, took_ns)))
     })
     .await
@@ -154,7 +154,7 @@ impl<'a> Ingest<'a> {
             ..SourceOptions::new(self.state.store.wall_ns())
         };
         // A body may go on for days.
-        let clock = Arc::clone(&self.state.clock);
+        let clock = Arc::clone(&self.state.io.clock);
         let mut lines = LineReader::new(body, options).with_clock(clock);
         let guess = lines.format().map_err(unread)?.clone();
         loop {

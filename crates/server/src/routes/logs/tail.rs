@@ -10,6 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::unfold;
+use timestrata_engine::ErrorKind;
 use timestrata_logs::{Entries, Tail};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -94,6 +95,8 @@ impl Following {
             waits += 1;
             match self.look().await? {
                 Ok(entries) => self.batch = entries.map(Batch::new),
+                // Whoever removes a log ends what follows it.
+                Err(error) if error.kind() == ErrorKind::NotFound => return None,
                 Err(error) => {
                     tracing::error!(%error, "following a log ended early");
                     return Some(Err(error));
