@@ -22,9 +22,10 @@ use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_plan::memory::MemoryStream;
 use futures::StreamExt;
 use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
+use timestrata_table::is_view;
 
 use crate::catalog::{Catalog, Planning};
-use crate::error::{from_datafusion, invalid, table_exists};
+use crate::error::{from_datafusion, invalid};
 use crate::execution::Execution;
 use crate::names::unique_schema;
 use crate::params::Params;
@@ -33,6 +34,7 @@ use crate::rules;
 use crate::schema::{SqlTable, plain_schema};
 use crate::statement::unsupported;
 use crate::table::{FilterRanges, narrow_table};
+use crate::views::{ViewStatement, name_taken};
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
 
 /// Batches that wait between the query and the writer.
@@ -44,7 +46,12 @@ pub(crate) async fn answer(
     sql: &str,
     params: Params,
 ) -> Result<QueryResult> {
-    let (Planning { state, catalog }, plan) = execution.plan(sql, params)?;
+    let statement = execution.parse(sql)?;
+    if let Some(statement) = ViewStatement::of(&statement, sql)? {
+        statement.carry_out(execution).await?;
+        return counted(0);
+    }
+    let (Planning { state, catalog }, plan) = execution.plan_parsed(statement, sql, params)?;
     match plan {
         LogicalPlan::Dml(dml) => change(execution, &state, &catalog, dml).await,
         LogicalPlan::Ddl(ddl) => define(execution, &state, &catalog, ddl).await,
@@ -104,7 +111,11 @@ async fn define(
         }
         DdlStatement::DropTable(drop) => {
             let writer = execution.writer()?;
-            match catalog.table(drop.name.table()) {
+            match catalog.find(drop.name.table()) {
+                Some(view) if is_view(&view.stream) => {
+                    let name = view.name;
+                    return Err(invalid(format!("'{name}' is a view: DROP VIEW removes it")));
+                }
                 Some(table) => blocking(move || writer.drop_table(&table.name)).await?,
                 None if drop.if_exists => {}
                 None => return Err(catalog.no_table(drop.name.table())),
@@ -129,10 +140,10 @@ async fn create_table(
         ));
     }
     let name = create.name.table().to_owned();
-    if let Some(table) = catalog.table(&name) {
-        return match create.if_not_exists {
+    if let Some(table) = catalog.find(&name) {
+        return match create.if_not_exists && !is_view(&table.stream) {
             true => counted(0),
-            false => Err(table_exists(&table.name)),
+            false => Err(name_taken(&table)),
         };
     }
     let schema = plain_schema(&unique_schema(create.input.schema().as_arrow()));
@@ -187,7 +198,7 @@ async fn insert(
     written.await.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
 }
 
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;

@@ -96,11 +96,12 @@ impl Execution {
         };
         let read =
             ReadFrom { snapshot, store: self.shared.store.clone(), query: self.query.clone() };
-        Ok(Catalog::new(read, Arc::clone(&self.shared.models)))
+        let (models, states) = (Arc::clone(&self.shared.models), Arc::clone(&self.shared.states));
+        Ok(Catalog::new(read, models, states))
     }
 
     /// The catalog, and the session with the time of this query.
-    fn planning(&self) -> Result<Planning> {
+    pub(crate) fn planning(&self) -> Result<Planning> {
         Ok(Planning { catalog: self.catalog()?, state: self.shared.states.begin() })
     }
 
@@ -109,7 +110,7 @@ impl Execution {
         self.catalog()?.require(name)
     }
 
-    fn parse(&self, sql: &str) -> Result<Statement> {
+    pub(crate) fn parse(&self, sql: &str) -> Result<Statement> {
         let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
         statement::check_allowed(&statement)?;
         Ok(statement)
@@ -117,7 +118,16 @@ impl Execution {
 
     /// Plans a statement.
     pub(crate) fn plan(&self, sql: &str, params: Params) -> Result<(Planning, LogicalPlan)> {
-        let statement = self.parse(sql)?;
+        self.plan_parsed(self.parse(sql)?, sql, params)
+    }
+
+    /// Plans a statement, the parsed `sql`.
+    pub(crate) fn plan_parsed(
+        &self,
+        statement: Statement,
+        sql: &str,
+        params: Params,
+    ) -> Result<(Planning, LogicalPlan)> {
         let planning = self.planning()?;
         let plan = plan(&planning, statement, params, sql).map_err(from_datafusion)?;
         Ok((planning, plan))
@@ -220,7 +230,7 @@ impl Execution {
 }
 
 /// A statement, the parsed `text`, as a plan, with the values of its placeholders.
-fn plan(
+pub(crate) fn plan(
     planning: &Planning,
     statement: Statement,
     params: Params,

@@ -40,6 +40,7 @@ mod statement;
 mod table;
 mod tables;
 mod time_types;
+mod views;
 mod writer;
 
 pub use datafusion::common::ScalarValue;
@@ -54,4 +55,4 @@ pub use selection::Selection;
 pub use sql::Sql;
 pub use statement::is_query;
 pub use tables::delete_rows;
-pub use writer::{Predicate, SqlWriter, TableDefinition};
+pub use writer::{Predicate, SqlWriter, TableDefinition, ViewDefinition};

@@ -242,7 +242,7 @@ fn last_of(name: &ObjectName) -> Option<String> {
 }
 
 /// A name as it is looked up.
-fn normal(name: &Ident) -> String {
+pub(crate) fn normal(name: &Ident) -> String {
     match name.quote_style {
         Some(_) => name.value.clone(),
         None => name.value.to_ascii_lowercase(),

@@ -56,9 +56,9 @@ pub(super) struct SharedTable {
     pub(super) lock: Arc<RwLock<u64>>,
 }
 
-/// Held while a table of an open store is made or removed, which are several steps.
+/// Held while a table or a view of an open store is made or removed, which are several steps.
 #[derive(Debug, Default)]
-struct Changing(Mutex<()>);
+pub(super) struct Changing(pub(super) Mutex<()>);
 
 impl Table {
     /// Opens a table that exists.

@@ -60,6 +60,7 @@ mod text;
 mod time;
 mod together;
 mod view;
+mod views;
 mod write;
 
 pub use commit_part::TableWrite;
@@ -73,4 +74,5 @@ pub use text::{TimeTexts, times_as_text};
 pub use timestrata_values::time::{array as time_array, parse as parse_time, text as time_text};
 pub use together::append_together;
 pub use view::{TableScan, TableView};
+pub use views::{create_view, drop_view, is_view, view_query};
 pub use write::WriteOptions;

@@ -5,7 +5,7 @@ use timestrata_engine::{Error, ErrorKind, Result, Store, Stream};
 
 use timestrata_graph::{Graph, GraphPart};
 use timestrata_logs::{Logs, is_logs};
-use timestrata_table::{Table, is_hidden, is_table};
+use timestrata_table::{Table, drop_view, is_hidden, is_table, is_view};
 use timestrata_topic::{Topic, is_topic, is_topic_part};
 
 /// What a stream belongs to.
@@ -15,8 +15,8 @@ struct Owner {
     name: String,
 }
 
-/// Removes what has this name with all that belongs to it, durably: a topic, a graph, a table, a log, a time
-/// log, or a plain stream.
+/// Removes what has this name with all that belongs to it, durably: a topic, a graph, a table, a view, a log, a
+/// time log, or a plain stream.
 ///
 /// # Errors
 /// `NotFound` if there is nothing of that name, `InvalidArgument` for a part of a topic, a graph or a
@@ -31,6 +31,9 @@ pub fn drop_by_name(store: &Store, name: &str) -> Result<()> {
     }
     if is_table(&stream) {
         return Table::drop(store, name);
+    }
+    if is_view(&stream) {
+        return drop_view(store, name);
     }
     if is_logs(&stream) {
         return Logs::drop(store, name);

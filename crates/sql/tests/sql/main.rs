@@ -22,6 +22,7 @@ mod runtime_filters;
 mod scripts;
 mod support;
 mod topics;
+mod views;
 
 #[path = "../../../engine/tests/engine/golden/files.rs"]
 mod files;
