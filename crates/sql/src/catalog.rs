@@ -15,7 +15,7 @@ use datafusion::datasource::ViewTable;
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::logical_expr::{EmptyRelation, LogicalPlan, TableType};
 use futures::FutureExt;
-use timestrata_engine::{Error, ErrorKind};
+use timestrata_engine::{Error, ErrorKind, Stream};
 use timestrata_table::{is_view, view_query};
 
 use crate::error::{carried, from_datafusion, invalid, refused};
@@ -23,7 +23,6 @@ use crate::planner_context::NamedTables;
 use crate::planning_states::{PlanningState, PlanningStates};
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
 use crate::table::{ReadFrom, provider};
-use crate::views::planned_view;
 
 /// The name of the catalog, and of its one schema.
 pub(crate) const CATALOG: &str = "store";
@@ -33,6 +32,12 @@ const VIEWS_DEEP_MAX: usize = 16;
 /// Names of tables that an error gives.
 const NAMES_MAX: usize = 20;
 
+/// Makes plans of the queries of views.
+pub(crate) trait PlansViews: std::fmt::Debug + Send + Sync {
+    /// The plan of a view, whose query is that.
+    fn plan(&self, catalog: Catalog, view: &Arc<Stream>, query: &str) -> Result<LogicalPlan>;
+}
+
 /// The tables of one snapshot.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
@@ -40,6 +45,7 @@ pub(crate) struct Catalog {
     models: Arc<[Arc<dyn SqlModel>]>,
     /// What the queries of views are planned in.
     states: Arc<PlanningStates>,
+    views: &'static dyn PlansViews,
     /// How many views are around what is planned.
     depth: usize,
 }
@@ -49,8 +55,19 @@ impl Catalog {
         read: ReadFrom,
         models: Arc<[Arc<dyn SqlModel>]>,
         states: Arc<PlanningStates>,
+        views: &'static dyn PlansViews,
     ) -> Self {
-        Self { read, models, states, depth: 0 }
+        Self { read, models, states, views, depth: 0 }
+    }
+
+    /// A session to plan in.
+    pub(crate) fn planning_state(&self) -> PlanningState {
+        self.states.begin()
+    }
+
+    /// What its tables are read from.
+    pub(crate) fn read_from(&self) -> &ReadFrom {
+        &self.read
     }
 
     /// All tables, by name.
@@ -106,21 +123,22 @@ impl Catalog {
     fn provider(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let Some(table) = self.find(name) else { return Ok(None) };
         Ok(Some(match view_query(&table.stream) {
-            Some(query) => Arc::new(self.view(&table.name, query)?),
+            Some(query) => Arc::new(self.view(&table, query)?),
             None => provider(table, &self.read),
         }))
     }
 
     /// A view as the query that it is, planned.
-    fn view(&self, name: &str, query: &str) -> Result<ViewTable> {
+    #[recursive::recursive]
+    fn view(&self, view: &SqlTable, query: &str) -> Result<ViewTable> {
+        let name = &view.name;
         if self.depth >= VIEWS_DEEP_MAX {
             return Err(refused(format!(
                 "view '{name}' is read by {VIEWS_DEEP_MAX} views in each other, or reads itself: drop one of them"
             )));
         }
         let catalog = Self { depth: self.depth + 1, ..self.clone() };
-        let planning = Planning { state: self.states.begin(), catalog };
-        let plan = planned_view(&planning, query).map_err(|error| {
+        let plan = self.views.plan(catalog, &view.stream, query).map_err(|error| {
             let error = from_datafusion(error);
             let message = format!("view '{name}': {}", error.message());
             carried(Error::new(error.kind(), message).caused_by(error))
@@ -144,8 +162,8 @@ impl Catalog {
     }
 
     /// A view for those who list it: without columns where its query can't be planned, as its table has gone.
-    fn listed_view(&self, name: &str, query: &str) -> Result<ViewTable> {
-        let schema = match self.view(name, query) {
+    fn listed_view(&self, view: &SqlTable, query: &str) -> Result<ViewTable> {
+        let schema = match self.view(view, query) {
             Ok(view) => plain_schema(&view.schema()),
             Err(_) => Arc::new(Schema::empty()),
         };
@@ -174,7 +192,7 @@ impl SchemaProvider for Catalog {
         // For those who list columns: they are listed as they are handed out.
         let Some(table) = self.find(name) else { return Ok(None) };
         Ok(Some(match view_query(&table.stream) {
-            Some(query) => Arc::new(self.listed_view(&table.name, query)?),
+            Some(query) => Arc::new(self.listed_view(&table, query)?),
             None => Arc::new(EmptyTable::new(plain_schema(&table.schema))),
         }))
     }
@@ -201,10 +219,4 @@ impl NamedTables for Catalog {
         };
         provider.ok_or_else(|| carried(self.no_table(&name.to_string())))
     }
-}
-
-/// What a query is planned with: a session, and the tables of a snapshot.
-pub(crate) struct Planning {
-    pub(crate) state: PlanningState,
-    pub(crate) catalog: Catalog,
 }

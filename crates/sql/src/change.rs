@@ -24,11 +24,12 @@ use futures::StreamExt;
 use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
 use timestrata_table::is_view;
 
-use crate::catalog::{Catalog, Planning};
+use crate::catalog::Catalog;
 use crate::error::{from_datafusion, invalid};
-use crate::execution::Execution;
+use crate::execution::{Execution, blocking};
 use crate::names::unique_schema;
 use crate::params::Params;
+use crate::planning::Planning;
 use crate::result::QueryResult;
 use crate::rules;
 use crate::schema::{SqlTable, plain_schema};
@@ -196,13 +197,6 @@ async fn insert(
         }
     }
     written.await.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
-}
-
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
 }
 
 /// The rows that a `DELETE` means. Nothing but one condition on the table itself is taken: what

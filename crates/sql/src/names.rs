@@ -237,7 +237,7 @@ impl Wildcards {
     }
 }
 
-fn last_of(name: &ObjectName) -> Option<String> {
+pub(crate) fn last_of(name: &ObjectName) -> Option<String> {
     name.0.last().and_then(|part| part.as_ident()).map(normal)
 }
 

@@ -3,7 +3,8 @@
 use datafusion::arrow::array::RecordBatch;
 use timestrata_engine::{Durability, KeyRange, Result, Store};
 use timestrata_table::{
-    IngestOptions, Table, TableOptions, WriteOptions, create_view, drop_view, ingest,
+    IngestOptions, Table, TableOptions, WriteOptions, create_materialized_view, create_view,
+    drop_view, ingest,
 };
 
 use crate::error::table_exists;
@@ -47,7 +48,10 @@ impl SqlWriter for TableWriter {
     }
 
     fn create_view(&self, view: &ViewDefinition) -> Result<()> {
-        create_view(&self.store, &view.name, &view.query, view.replaces)
+        match &view.materialized {
+            Some(kept) => create_materialized_view(&self.store, kept),
+            None => create_view(&self.store, &view.name, &view.query, view.replaces),
+        }
     }
 
     fn drop_view(&self, view: &str) -> Result<()> {

@@ -1,33 +1,34 @@
-//! Views: `CREATE VIEW` and `DROP VIEW`, and the query of one as a plan.
+//! Views: `CREATE VIEW` and `DROP VIEW`.
 //!
 //! A view is kept as the text of its query (`timestrata_table::create_view`), and planned each time that it is read: so `*` in it is what its tables
 //! have by then, and it gives an error where one of them has gone.
 
-use datafusion::common::{Column, Result as DataFusionResult};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use std::sync::Arc;
+
 use datafusion_sql::parser::Statement;
 use sqlparser::ast::{self, CreateTableOptions, CreateView, Ident, ObjectName, ObjectType};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, Tokenizer};
 use timestrata_engine::{Error, ErrorKind, Result};
-use timestrata_table::is_view;
+use timestrata_table::{is_view, materialized_from};
+use tokio::runtime::Handle;
 
-use crate::catalog::{CATALOG, Planning, SCHEMA};
-use crate::change::blocking;
+use crate::catalog::{CATALOG, SCHEMA};
 use crate::dialect::StandardPrecedence;
-use crate::error::{carried, invalid, table_exists};
-use crate::execution::{Execution, check_query, plan};
-use crate::names::{normal, unique_names};
-use crate::params::Params;
+use crate::error::{from_datafusion, invalid, table_exists};
+use crate::execution::{Execution, blocking};
+use crate::folding::{begin, check_followed, fold};
+use crate::materialized::Definition;
+use crate::names::normal;
+use crate::planning::planned_view;
 use crate::schema::SqlTable;
-use crate::statement;
 use crate::writer::ViewDefinition;
 
 /// A statement about views.
 #[derive(Debug)]
 pub(crate) enum ViewStatement {
-    Create { view: ViewDefinition, if_not_exists: bool },
-    Drop { name: String, if_exists: bool },
+    Create { view: ViewDefinition, is_kept: bool, if_not_exists: bool },
+    Drop { name: String, is_kept: bool, if_exists: bool },
 }
 
 impl ViewStatement {
@@ -44,16 +45,23 @@ impl ViewStatement {
                     name: view_name(&create.name)?,
                     query: query_of(text)?,
                     replaces: create.or_replace,
+                    materialized: None,
                 };
-                Ok(Some(Self::Create { view, if_not_exists: create.if_not_exists }))
+                let (is_kept, if_not_exists) = (create.materialized, create.if_not_exists);
+                Ok(Some(Self::Create { view, is_kept, if_not_exists }))
             }
-            ast::Statement::Drop { object_type: ObjectType::View, if_exists, names, .. } => {
-                match names.as_slice() {
-                    [name] => {
-                        Ok(Some(Self::Drop { name: view_name(name)?, if_exists: *if_exists }))
-                    }
-                    _ => Err(invalid("DROP VIEW takes one view at a time")),
-                }
+            ast::Statement::Drop {
+                object_type: object_type @ (ObjectType::View | ObjectType::MaterializedView),
+                if_exists,
+                names,
+                ..
+            } => {
+                let [name] = names.as_slice() else {
+                    return Err(invalid("DROP VIEW takes one view at a time"));
+                };
+                let is_kept = *object_type == ObjectType::MaterializedView;
+                let (name, if_exists) = (view_name(name)?, *if_exists);
+                Ok(Some(Self::Drop { name, is_kept, if_exists }))
             }
             _ => Ok(None),
         }
@@ -64,20 +72,41 @@ impl ViewStatement {
         let writer = execution.writer()?;
         let planning = execution.planning()?;
         match self {
-            Self::Create { view, if_not_exists } => {
+            Self::Create { mut view, is_kept, if_not_exists } => {
                 if let Some(found) = planning.catalog.find(&view.name) {
                     match is_view(&found.stream) {
                         true if if_not_exists => return Ok(()),
-                        true if view.replaces => {}
+                        true if view.replaces && materialized_from(&found.stream).is_none() => {}
                         _ => return Err(name_taken(&found)),
                     }
                 }
-                planned_view(&planning, &view.query).map_err(crate::error::from_datafusion)?;
+                if !is_kept {
+                    planned_view(&planning, &view.query).map_err(from_datafusion)?;
+                    drop(planning);
+                    return blocking(move || writer.create_view(&view)).await;
+                }
+                check_followed(&execution.shared.store)?;
+                let definition = Definition::of(&planning, &view.query)?;
+                view.materialized = Some(definition.view(view.name.clone(), &planning)?);
                 drop(planning);
-                blocking(move || writer.create_view(&view)).await
+                let shared = Arc::clone(&execution.shared);
+                blocking(move || {
+                    writer.create_view(&view)?;
+                    fold(&shared, &Handle::current(), &view.name)?;
+                    begin(&shared)
+                })
+                .await
             }
-            Self::Drop { name, if_exists } => match planning.catalog.find(&name) {
+            Self::Drop { name, is_kept, if_exists } => match planning.catalog.find(&name) {
                 Some(found) if is_view(&found.stream) => {
+                    if is_kept != materialized_from(&found.stream).is_some() {
+                        let (is, drop) = match is_kept {
+                            true => ("a view that is not materialised", "DROP VIEW"),
+                            false => ("a materialised view", "DROP MATERIALIZED VIEW"),
+                        };
+                        let name = found.name;
+                        return Err(invalid(format!("'{name}' is {is}: {drop} removes it")));
+                    }
                     blocking(move || writer.drop_view(&found.name)).await
                 }
                 Some(found) => {
@@ -103,8 +132,10 @@ pub(crate) fn name_taken(found: &SqlTable) -> Error {
 }
 
 fn check_clauses(create: &CreateView) -> Result<()> {
-    if create.materialized {
-        return Err(invalid("CREATE MATERIALIZED VIEW is not supported: CREATE VIEW is"));
+    if create.materialized && create.or_replace {
+        return Err(invalid(
+            "a materialised view is not replaced: drop it, and make it anew, of the rows that its table has by then",
+        ));
     }
     let has_others = create.or_alter
         || create.secure
@@ -177,20 +208,4 @@ fn byte_at(text: &str, place: Location) -> usize {
         (line, column) = if sign == '\n' { (line + 1, 1) } else { (line, column + 1) };
     }
     text.len()
-}
-
-/// The query of a view as a plan, each column under a name of its own.
-pub(crate) fn planned_view(planning: &Planning, query: &str) -> DataFusionResult<LogicalPlan> {
-    let statement = statement::parse(query, usize::MAX).map_err(carried)?;
-    statement::check_allowed(&statement).map_err(carried)?;
-    let plan = plan(planning, statement, Params::none(), query)?;
-    check_query(&plan).map_err(carried)?;
-    let names = unique_names(plan.schema().as_arrow());
-    let columns = plan.schema().columns();
-    if columns.iter().zip(&names).all(|(column, name)| column.name == *name) {
-        return Ok(plan);
-    }
-    let named = |(column, name): (Column, String)| Expr::Column(column).alias(name);
-    let named: Vec<Expr> = columns.into_iter().zip(names).map(named).collect();
-    LogicalPlanBuilder::from(plan).project(named)?.build()
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
 use timestrata_engine::{KeyRange, Result};
+use timestrata_table::MaterializedView;
 
 type Matches = dyn Fn(&RecordBatch) -> Result<BooleanArray> + Send + Sync;
 
@@ -84,7 +85,8 @@ pub struct TableDefinition {
 /// use timestrata_sql::ViewDefinition;
 ///
 /// let query = "SELECT * FROM trades WHERE volume > 100".to_owned();
-/// let view = ViewDefinition { name: "large".to_owned(), query, replaces: false };
+/// let view =
+///     ViewDefinition { name: "large".to_owned(), query, replaces: false, materialized: None };
 /// assert!(view.query.starts_with("SELECT"));
 /// ```
 #[derive(Debug, Clone)]
@@ -95,6 +97,8 @@ pub struct ViewDefinition {
     pub query: String,
     /// `OR REPLACE`: it takes the place of a view of that name.
     pub replaces: bool,
+    /// What is kept of it, if it is a materialised one.
+    pub materialized: Option<MaterializedView>,
 }
 
 /// Writes tables. Called by statements, on threads that may block.

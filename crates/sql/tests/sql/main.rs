@@ -12,6 +12,7 @@ mod filters;
 mod graphs;
 mod json;
 mod logs;
+mod materialized;
 mod models;
 mod names;
 mod optimizer;
@@ -23,6 +24,7 @@ mod scripts;
 mod support;
 mod topics;
 mod views;
+mod views_at_random;
 
 #[path = "../../../engine/tests/engine/golden/files.rs"]
 mod files;
