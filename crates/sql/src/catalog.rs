@@ -4,38 +4,70 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use datafusion::arrow::datatypes::Schema;
 use datafusion::catalog::information_schema::{INFORMATION_SCHEMA, InformationSchemaProvider};
 use datafusion::catalog::{
     CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemoryCatalogProviderList,
     SchemaProvider, TableProvider,
 };
-use datafusion::common::{Result, TableReference};
+use datafusion::common::{Result, TableReference, ToDFSchema};
+use datafusion::datasource::ViewTable;
 use datafusion::datasource::empty::EmptyTable;
+use datafusion::logical_expr::{EmptyRelation, LogicalPlan, TableType};
 use futures::FutureExt;
-use timestrata_engine::{Error, ErrorKind};
+use timestrata_engine::{Error, ErrorKind, Stream};
+use timestrata_table::{is_view, view_query};
 
-use crate::error::carried;
+use crate::error::{carried, from_datafusion, invalid, refused};
 use crate::planner_context::NamedTables;
-use crate::planning_states::PlanningState;
+use crate::planning_states::{PlanningState, PlanningStates};
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
 use crate::table::{ReadFrom, provider};
 
 /// The name of the catalog, and of its one schema.
 pub(crate) const CATALOG: &str = "store";
 pub(crate) const SCHEMA: &str = "public";
+/// Views that read each other.
+const VIEWS_DEEP_MAX: usize = 16;
 /// Names of tables that an error gives.
 const NAMES_MAX: usize = 20;
+
+/// Makes plans of the queries of views.
+pub(crate) trait PlansViews: std::fmt::Debug + Send + Sync {
+    /// The plan of a view, whose query is that.
+    fn plan(&self, catalog: Catalog, view: &Arc<Stream>, query: &str) -> Result<LogicalPlan>;
+}
 
 /// The tables of one snapshot.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     read: ReadFrom,
     models: Arc<[Arc<dyn SqlModel>]>,
+    /// What the queries of views are planned in.
+    states: Arc<PlanningStates>,
+    views: &'static dyn PlansViews,
+    /// How many views are around what is planned.
+    depth: usize,
 }
 
 impl Catalog {
-    pub(crate) fn new(read: ReadFrom, models: Arc<[Arc<dyn SqlModel>]>) -> Self {
-        Self { read, models }
+    pub(crate) fn new(
+        read: ReadFrom,
+        models: Arc<[Arc<dyn SqlModel>]>,
+        states: Arc<PlanningStates>,
+        views: &'static dyn PlansViews,
+    ) -> Self {
+        Self { read, models, states, views, depth: 0 }
+    }
+
+    /// A session to plan in.
+    pub(crate) fn planning_state(&self) -> PlanningState {
+        self.states.begin()
+    }
+
+    /// What its tables are read from.
+    pub(crate) fn read_from(&self) -> &ReadFrom {
+        &self.read
     }
 
     /// All tables, by name.
@@ -60,8 +92,8 @@ impl Catalog {
         }
     }
 
-    /// A table by its name; or, if none has that, by the only one that differs in case alone.
-    pub(crate) fn table(&self, name: &str) -> Option<SqlTable> {
+    /// A table or a view by its name; or, if none has that, by the only one that differs in case alone.
+    pub(crate) fn find(&self, name: &str) -> Option<SqlTable> {
         let same = self.read.snapshot.streams().find(|stream| stream.name() == name);
         if let Some(table) = same.and_then(|stream| self.show(stream))
             && table.name == name
@@ -76,14 +108,42 @@ impl Catalog {
         if tables.len() == 1 { tables.pop() } else { None }
     }
 
-    /// As [`table`](Self::table), of one that has to be there.
+    /// A table, and no view, that has to be there.
     pub(crate) fn require(&self, name: &str) -> timestrata_engine::Result<SqlTable> {
-        self.table(name).ok_or_else(|| self.no_table(name))
+        match self.find(name) {
+            Some(found) if is_view(&found.stream) => Err(invalid(format!(
+                "'{}' is a view, of which SELECT reads: what changes rows takes the table behind it",
+                found.name
+            ))),
+            found => found.ok_or_else(|| self.no_table(name)),
+        }
     }
 
-    /// A table as DataFusion reads it.
-    pub(crate) fn provider(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
-        Some(provider(self.table(name)?, &self.read))
+    /// A table or a view as DataFusion reads it.
+    fn provider(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let Some(table) = self.find(name) else { return Ok(None) };
+        Ok(Some(match view_query(&table.stream) {
+            Some(query) => Arc::new(self.view(&table, query)?),
+            None => provider(table, &self.read),
+        }))
+    }
+
+    /// A view as the query that it is, planned.
+    #[recursive::recursive]
+    fn view(&self, view: &SqlTable, query: &str) -> Result<ViewTable> {
+        let name = &view.name;
+        if self.depth >= VIEWS_DEEP_MAX {
+            return Err(refused(format!(
+                "view '{name}' is read by {VIEWS_DEEP_MAX} views in each other, or reads itself: drop one of them"
+            )));
+        }
+        let catalog = Self { depth: self.depth + 1, ..self.clone() };
+        let plan = self.views.plan(catalog, &view.stream, query).map_err(|error| {
+            let error = from_datafusion(error);
+            let message = format!("view '{name}': {}", error.message());
+            carried(Error::new(error.kind(), message).caused_by(error))
+        })?;
+        Ok(ViewTable::new(plan, Some(query.to_owned())))
     }
 
     /// The error for a table that isn't there.
@@ -99,6 +159,17 @@ impl Catalog {
             _ => format!("there are: {}", names.join(", ")),
         };
         Error::new(ErrorKind::NotFound, format!("there is no table '{shown}'; {there}"))
+    }
+
+    /// A view for those who list it: without columns where its query can't be planned, as its table has gone.
+    fn listed_view(&self, view: &SqlTable, query: &str) -> Result<ViewTable> {
+        let schema = match self.view(view, query) {
+            Ok(view) => plain_schema(&view.schema()),
+            Err(_) => Arc::new(Schema::empty()),
+        };
+        let schema = schema.to_dfschema_ref()?;
+        let plan = LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: false, schema });
+        Ok(ViewTable::new(plan, Some(query.to_owned())))
     }
 
     fn information(&self, table: &str) -> Result<Option<Arc<dyn TableProvider>>> {
@@ -119,12 +190,23 @@ impl SchemaProvider for Catalog {
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         // For those who list columns: they are listed as they are handed out.
-        let listed = Catalog::table(self, name).map(|table| plain_schema(&table.schema));
-        Ok(listed.map(|schema| Arc::new(EmptyTable::new(schema)) as Arc<dyn TableProvider>))
+        let Some(table) = self.find(name) else { return Ok(None) };
+        Ok(Some(match view_query(&table.stream) {
+            Some(query) => Arc::new(self.listed_view(&table, query)?),
+            None => Arc::new(EmptyTable::new(plain_schema(&table.schema))),
+        }))
+    }
+
+    async fn table_type(&self, name: &str) -> Result<Option<TableType>> {
+        let type_of = |table: SqlTable| match is_view(&table.stream) {
+            true => TableType::View,
+            false => TableType::Base,
+        };
+        Ok(self.find(name).map(type_of))
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        Catalog::table(self, name).is_some()
+        self.find(name).is_some()
     }
 }
 
@@ -132,15 +214,9 @@ impl NamedTables for Catalog {
     fn named(&self, name: &TableReference) -> Result<Arc<dyn TableProvider>> {
         let provider = match name.schema() {
             Some(INFORMATION_SCHEMA) => self.information(name.table())?,
-            None | Some(SCHEMA) => self.provider(name.table()),
+            None | Some(SCHEMA) => self.provider(name.table())?,
             Some(_) => None,
         };
         provider.ok_or_else(|| carried(self.no_table(&name.to_string())))
     }
-}
-
-/// What a query is planned with: a session, and the tables of a snapshot.
-pub(crate) struct Planning {
-    pub(crate) state: PlanningState,
-    pub(crate) catalog: Catalog,
 }

@@ -22,17 +22,20 @@ use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_plan::memory::MemoryStream;
 use futures::StreamExt;
 use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
+use timestrata_table::is_view;
 
-use crate::catalog::{Catalog, Planning};
-use crate::error::{from_datafusion, invalid, table_exists};
-use crate::execution::Execution;
+use crate::catalog::Catalog;
+use crate::error::{from_datafusion, invalid};
+use crate::execution::{Execution, blocking};
 use crate::names::unique_schema;
 use crate::params::Params;
+use crate::planning::Planning;
 use crate::result::QueryResult;
 use crate::rules;
 use crate::schema::{SqlTable, plain_schema};
 use crate::statement::unsupported;
 use crate::table::{FilterRanges, narrow_table};
+use crate::views::{ViewStatement, name_taken};
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
 
 /// Batches that wait between the query and the writer.
@@ -44,7 +47,12 @@ pub(crate) async fn answer(
     sql: &str,
     params: Params,
 ) -> Result<QueryResult> {
-    let (Planning { state, catalog }, plan) = execution.plan(sql, params)?;
+    let statement = execution.parse(sql)?;
+    if let Some(statement) = ViewStatement::of(&statement, sql)? {
+        statement.carry_out(execution).await?;
+        return counted(0);
+    }
+    let (Planning { state, catalog }, plan) = execution.plan_parsed(statement, sql, params)?;
     match plan {
         LogicalPlan::Dml(dml) => change(execution, &state, &catalog, dml).await,
         LogicalPlan::Ddl(ddl) => define(execution, &state, &catalog, ddl).await,
@@ -104,7 +112,11 @@ async fn define(
         }
         DdlStatement::DropTable(drop) => {
             let writer = execution.writer()?;
-            match catalog.table(drop.name.table()) {
+            match catalog.find(drop.name.table()) {
+                Some(view) if is_view(&view.stream) => {
+                    let name = view.name;
+                    return Err(invalid(format!("'{name}' is a view: DROP VIEW removes it")));
+                }
                 Some(table) => blocking(move || writer.drop_table(&table.name)).await?,
                 None if drop.if_exists => {}
                 None => return Err(catalog.no_table(drop.name.table())),
@@ -129,10 +141,10 @@ async fn create_table(
         ));
     }
     let name = create.name.table().to_owned();
-    if let Some(table) = catalog.table(&name) {
-        return match create.if_not_exists {
+    if let Some(table) = catalog.find(&name) {
+        return match create.if_not_exists && !is_view(&table.stream) {
             true => counted(0),
-            false => Err(table_exists(&table.name)),
+            false => Err(name_taken(&table)),
         };
     }
     let schema = plain_schema(&unique_schema(create.input.schema().as_arrow()));
@@ -185,13 +197,6 @@ async fn insert(
         }
     }
     written.await.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
 }
 
 /// The rows that a `DELETE` means. Nothing but one condition on the table itself is taken: what

@@ -13,21 +13,19 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use datafusion_sql::parser::Statement;
-use datafusion_sql::planner::{ParserOptions, SqlToRel};
 use timestrata_engine::{Error, ErrorKind, Result, RunningQuery, Snapshot};
 
-use crate::catalog::{Catalog, Planning};
-use crate::error::{from_datafusion, invalid};
-use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill, plainly_written};
+use crate::catalog::Catalog;
+use crate::error::from_datafusion;
+use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
 use crate::governed::{governed, task_of};
-use crate::names::{quoted, unique_names, unique_schema, with_unique};
+use crate::materialized::ViewPlans;
+use crate::names::{quoted, unique_names, unique_schema};
 use crate::optimizer::optimize;
-use crate::params::{GivenArguments, Params};
+use crate::params::Params;
 use crate::physical_plan::{answer_in_any_order, plain_text};
-use crate::planner_context::PlannerContext;
+use crate::planning::{Planning, check_query, plan};
 use crate::result::{BlockingResult, QueryResult, wait_for};
-use crate::rewrite::rewrite;
-use crate::rules::{LongNumbers, keep_nulls, type_constants};
 use crate::schema::{SqlTable, plain_field, plain_schema};
 use crate::shared::SharedSession;
 use crate::statement;
@@ -96,11 +94,12 @@ impl Execution {
         };
         let read =
             ReadFrom { snapshot, store: self.shared.store.clone(), query: self.query.clone() };
-        Ok(Catalog::new(read, Arc::clone(&self.shared.models)))
+        let (models, states) = (Arc::clone(&self.shared.models), Arc::clone(&self.shared.states));
+        Ok(Catalog::new(read, models, states, &ViewPlans))
     }
 
     /// The catalog, and the session with the time of this query.
-    fn planning(&self) -> Result<Planning> {
+    pub(crate) fn planning(&self) -> Result<Planning> {
         Ok(Planning { catalog: self.catalog()?, state: self.shared.states.begin() })
     }
 
@@ -109,7 +108,7 @@ impl Execution {
         self.catalog()?.require(name)
     }
 
-    fn parse(&self, sql: &str) -> Result<Statement> {
+    pub(crate) fn parse(&self, sql: &str) -> Result<Statement> {
         let statement = statement::parse(sql, self.shared.options.statement_bytes_max)?;
         statement::check_allowed(&statement)?;
         Ok(statement)
@@ -117,7 +116,16 @@ impl Execution {
 
     /// Plans a statement.
     pub(crate) fn plan(&self, sql: &str, params: Params) -> Result<(Planning, LogicalPlan)> {
-        let statement = self.parse(sql)?;
+        self.plan_parsed(self.parse(sql)?, sql, params)
+    }
+
+    /// Plans a statement, the parsed `sql`.
+    pub(crate) fn plan_parsed(
+        &self,
+        statement: Statement,
+        sql: &str,
+        params: Params,
+    ) -> Result<(Planning, LogicalPlan)> {
         let planning = self.planning()?;
         let plan = plan(&planning, statement, params, sql).map_err(from_datafusion)?;
         Ok((planning, plan))
@@ -219,27 +227,12 @@ impl Execution {
     }
 }
 
-/// A statement, the parsed `text`, as a plan, with the values of its placeholders.
-fn plan(
-    planning: &Planning,
-    statement: Statement,
-    params: Params,
-    text: &str,
-) -> DataFusionResult<LogicalPlan> {
-    let options = ParserOptions::new().with_map_string_types_to_utf8view(false);
-    let context = PlannerContext { state: &planning.state, tables: &planning.catalog };
-    let plan = with_unique(statement, text, |mut statement| {
-        if let Some(parsed) = statement::parsed_in(&mut statement).filter(|_| !params.is_empty()) {
-            rewrite(parsed, &mut GivenArguments::of(&params));
-        }
-        let planner = SqlToRel::new_with_options(&context, options);
-        plainly_written(planner.statement_to_plan(statement)?)
-    })?;
-    let plan = match params.is_empty() {
-        true => plan,
-        false => plan.with_param_values(params.into_values())?,
-    };
-    type_constants(keep_nulls(plan)?, &LongNumbers::of(text))
+/// Does on a thread that may block what has to.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
 }
 
 /// Starts the operators of a plan. Where several threads are to work on it, one of them starts it and wakes the others,
@@ -255,19 +248,6 @@ async fn set_going(
     }
     let started = SpawnedTask::spawn(async move { execute_stream(plan, task) });
     started.join_unwind().await.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?
-}
-
-/// Refuses plans that are no queries.
-pub(crate) fn check_query(plan: &LogicalPlan) -> Result<()> {
-    match plan {
-        LogicalPlan::Dml(_)
-        | LogicalPlan::Ddl(_)
-        | LogicalPlan::Copy(_)
-        | LogicalPlan::Statement(_) => Err(invalid("this takes a query, and not a change")),
-        LogicalPlan::Explain(explain) => check_query(&explain.plan),
-        LogicalPlan::Analyze(analyze) => check_query(&analyze.input),
-        _ => Ok(()),
-    }
 }
 
 /// The same rows, with text as it is stored, for views are for what happens in between; and with each name once.

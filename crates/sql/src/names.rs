@@ -237,12 +237,12 @@ impl Wildcards {
     }
 }
 
-fn last_of(name: &ObjectName) -> Option<String> {
+pub(crate) fn last_of(name: &ObjectName) -> Option<String> {
     name.0.last().and_then(|part| part.as_ident()).map(normal)
 }
 
 /// A name as it is looked up.
-fn normal(name: &Ident) -> String {
+pub(crate) fn normal(name: &Ident) -> String {
     match name.quote_style {
         Some(_) => name.value.clone(),
         None => name.value.to_ascii_lowercase(),

@@ -47,6 +47,12 @@ impl PlanningStates {
     }
 }
 
+impl std::fmt::Debug for PlanningStates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PlanningStates")
+    }
+}
+
 /// A session that one query is planned in.
 pub(crate) struct PlanningState {
     /// `None` only at the very end.

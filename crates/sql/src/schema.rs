@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef}
 use timestrata_engine::{Result, Stream};
 use timestrata_graph::GraphPart;
 use timestrata_logs::{ShownColumns, is_logs};
-use timestrata_table::is_hidden;
+use timestrata_table::{is_hidden, is_view};
 use timestrata_timelog::{Codec, VALUE_COLUMN, codec_of};
 use timestrata_topic::{is_topic, is_topic_part, record_schema};
 
@@ -219,6 +219,9 @@ impl SqlModel for PlainStreams {
             || matches!(part, Some(GraphPart::EdgesIn | GraphPart::Versions))
         {
             return Shown::Hidden;
+        }
+        if is_view(stream) {
+            return Shown::Table(SqlTable::derived(stream, Arc::new(Schema::empty())));
         }
         // A topic's own stream says which columns the table of all its partitions has.
         let schema = match is_topic(stream) {

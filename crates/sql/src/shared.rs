@@ -8,6 +8,7 @@ use timestrata_engine::{Error, ErrorKind, Result, Store};
 use tokio::runtime::Runtime;
 
 use crate::error::from_datafusion;
+use crate::materialized::Folding;
 use crate::options::SqlOptions;
 use crate::planning_states::PlanningStates;
 use crate::schema::SqlModel;
@@ -22,6 +23,8 @@ pub(crate) struct SharedSession {
     pub(crate) task: Arc<TaskContext>,
     pub(crate) models: Arc<[Arc<dyn SqlModel>]>,
     pub(crate) writer: Option<Arc<dyn SqlWriter>>,
+    /// Materialised views that are kept up to date.
+    pub(crate) folding: Folding,
     /// For those who call from no runtime of their own.
     runtime: OnceLock<Runtime>,
     starting: Mutex<()>,
@@ -43,6 +46,7 @@ impl SharedSession {
             models: models.into(),
             writer: writer.filter(|_| !options.read_only),
             options,
+            folding: Folding::default(),
             runtime: OnceLock::new(),
             starting: Mutex::new(()),
         })

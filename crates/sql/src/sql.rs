@@ -9,10 +9,12 @@ use tokio::runtime::Handle;
 
 use crate::change::{answer, predicate_of};
 use crate::error::from_datafusion;
-use crate::execution::{Execution, Input, check_query};
+use crate::execution::{Execution, Input};
+use crate::folding::{begin, fold_all};
 use crate::functions::{AsofOptions, GapFillOptions};
 use crate::options::SqlOptions;
 use crate::params::Params;
+use crate::planning::check_query;
 use crate::result::{BlockingResult, QueryResult};
 use crate::schema::SqlModel;
 use crate::selection::{Selection, deletion};
@@ -74,13 +76,36 @@ impl Sql {
         Ok(Self { execution: Execution { shared, snapshot: None, query: None } })
     }
 
-    /// For reading and writing: statements write to the tables of the store.
+    /// For reading and writing: statements write to the tables of the store, and its materialised views are kept up to date.
     ///
     /// # Errors
     /// As [`Sql::new`].
     pub fn open(store: &Store, options: SqlOptions) -> Result<Self> {
         let writer = TableWriter { store: store.clone() };
-        Self::with(store, options, Vec::new(), Some(Arc::new(writer)))
+        let sql = Self::with(store, options, Vec::new(), Some(Arc::new(writer)))?;
+        begin(&sql.execution.shared)?;
+        Ok(sql)
+    }
+
+    /// Brings the materialised views up to date, as far as the store has come. Where it has threads of its own, one of them does so ten times a second;
+    /// answers are as of their snapshot in any case. Not to be called from within a runtime.
+    ///
+    /// ```
+    /// use timestrata_engine::{Settings, Store};
+    /// use timestrata_sql::{Sql, SqlOptions};
+    ///
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// let store = Store::memory(Settings::default())?;
+    /// Sql::open(&store, SqlOptions::default())?.fold_views()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `ReadOnly` where nothing may be written, and what reading and writing may fail with.
+    pub fn fold_views(&self) -> Result<()> {
+        self.execution.writer()?;
+        fold_all(&self.execution.shared)
     }
 
     /// The same, with every query at one snapshot. Without it each query takes its own, of now.

@@ -88,7 +88,7 @@ pub(crate) fn parse_relation(text: &str) -> Result<TableFactor> {
 pub(crate) fn unsupported() -> Error {
     invalid(
         "this kind of statement is not supported: there are SELECT, EXPLAIN, SHOW TABLES, \
-         DESCRIBE, INSERT, DELETE, CREATE TABLE and DROP TABLE",
+         DESCRIBE, INSERT, DELETE, and CREATE and DROP of TABLE and VIEW",
     )
 }
 
@@ -100,6 +100,7 @@ pub(crate) fn check_allowed(statement: &Statement) -> Result<()> {
             | ast::Statement::Insert(_)
             | ast::Statement::Delete(_)
             | ast::Statement::CreateTable(_)
+            | ast::Statement::CreateView(_)
             | ast::Statement::Drop { .. }
             | ast::Statement::ExplainTable { .. }
             | ast::Statement::Explain { .. }
@@ -131,6 +132,7 @@ pub fn is_query(sql: &str) -> Result<bool> {
             ast::Statement::Insert(_)
                 | ast::Statement::Delete(_)
                 | ast::Statement::CreateTable(_)
+                | ast::Statement::CreateView(_)
                 | ast::Statement::Drop { .. }
         ),
         _ => true,

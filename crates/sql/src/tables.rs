@@ -2,10 +2,13 @@
 
 use datafusion::arrow::array::RecordBatch;
 use timestrata_engine::{Durability, KeyRange, Result, Store};
-use timestrata_table::{IngestOptions, Table, TableOptions, WriteOptions, ingest};
+use timestrata_table::{
+    IngestOptions, Table, TableOptions, WriteOptions, create_materialized_view, create_view,
+    drop_view, ingest,
+};
 
 use crate::error::table_exists;
-use crate::writer::{Predicate, SqlWriter, TableDefinition};
+use crate::writer::{Predicate, SqlWriter, TableDefinition, ViewDefinition};
 
 /// Writes to the tables of a store.
 #[derive(Debug)]
@@ -42,6 +45,17 @@ impl SqlWriter for TableWriter {
 
     fn drop_table(&self, table: &str) -> Result<()> {
         Table::drop(&self.store, table)
+    }
+
+    fn create_view(&self, view: &ViewDefinition) -> Result<()> {
+        match &view.materialized {
+            Some(kept) => create_materialized_view(&self.store, kept),
+            None => create_view(&self.store, &view.name, &view.query, view.replaces),
+        }
+    }
+
+    fn drop_view(&self, view: &str) -> Result<()> {
+        drop_view(&self.store, view)
     }
 }
 

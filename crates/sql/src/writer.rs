@@ -1,5 +1,5 @@
-//! What SQL asks of those who can write: the hook behind `INSERT`, `DELETE`, `CREATE TABLE` and
-//! `DROP TABLE`.
+//! What SQL asks of those who can write: the hook behind `INSERT`, `DELETE`, and `CREATE` and `DROP` of tables
+//! and views.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
 use timestrata_engine::{KeyRange, Result};
+use timestrata_table::MaterializedView;
 
 type Matches = dyn Fn(&RecordBatch) -> Result<BooleanArray> + Send + Sync;
 
@@ -78,12 +79,34 @@ pub struct TableDefinition {
     pub if_not_exists: bool,
 }
 
+/// A view that is to be made.
+///
+/// ```
+/// use timestrata_sql::ViewDefinition;
+///
+/// let query = "SELECT * FROM trades WHERE volume > 100".to_owned();
+/// let view =
+///     ViewDefinition { name: "large".to_owned(), query, replaces: false, materialized: None };
+/// assert!(view.query.starts_with("SELECT"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct ViewDefinition {
+    /// Its name.
+    pub name: String,
+    /// The query that it stands for.
+    pub query: String,
+    /// `OR REPLACE`: it takes the place of a view of that name.
+    pub replaces: bool,
+    /// What is kept of it, if it is a materialised one.
+    pub materialized: Option<MaterializedView>,
+}
+
 /// Writes tables. Called by statements, on threads that may block.
 ///
 /// ```
 /// use datafusion::arrow::array::RecordBatch;
 /// use timestrata_engine::{Error, ErrorKind, Result};
-/// use timestrata_sql::{Predicate, SqlWriter, TableDefinition};
+/// use timestrata_sql::{Predicate, SqlWriter, TableDefinition, ViewDefinition};
 ///
 /// /// Takes new rows, and counts them only.
 /// #[derive(Debug)]
@@ -109,6 +132,14 @@ pub struct TableDefinition {
 ///     fn drop_table(&self, table: &str) -> Result<()> {
 ///         Err(Error::new(ErrorKind::ReadOnly, format!("'{table}' stays")))
 ///     }
+///
+///     fn create_view(&self, view: &ViewDefinition) -> Result<()> {
+///         Err(Error::new(ErrorKind::ReadOnly, format!("'{}' can't be made", view.name)))
+///     }
+///
+///     fn drop_view(&self, view: &str) -> Result<()> {
+///         Err(Error::new(ErrorKind::ReadOnly, format!("'{view}' stays")))
+///     }
 /// }
 /// assert_eq!(Counting.insert("t", &mut std::iter::empty()).ok(), Some(0));
 /// ```
@@ -128,4 +159,10 @@ pub trait SqlWriter: fmt::Debug + Send + Sync {
 
     /// Removes a table and its rows.
     fn drop_table(&self, table: &str) -> Result<()>;
+
+    /// Makes a view.
+    fn create_view(&self, view: &ViewDefinition) -> Result<()>;
+
+    /// Removes a view.
+    fn drop_view(&self, view: &str) -> Result<()>;
 }

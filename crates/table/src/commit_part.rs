@@ -149,6 +149,7 @@ impl CommitPart for TableWrite<'_> {
         before: Changes,
         rest: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<SeqNo> {
+        self.table.check_ranges(&self.deleted)?;
         let ranges = self.deleted.iter().filter(|range| !range.is_empty());
         let before = ranges.fold(before, |all, range| all.delete_range(self.table.id(), *range));
         if self.rows.is_empty() {

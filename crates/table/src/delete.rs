@@ -10,7 +10,7 @@ use timestrata_engine::{
     BulkCommit, Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec,
     SeqNo,
 };
-use timestrata_values::range::delete_range;
+use timestrata_values::range::{delete_range, key_range};
 
 use super::Table;
 use super::identity::Identities;
@@ -64,6 +64,7 @@ impl Table {
         range: impl RangeBounds<i64>,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
+        self.check_ranges(&[key_range(&range)?])?;
         delete_range(&self.shared.store, self.shared.id, &range, durability)
     }
 
@@ -74,6 +75,7 @@ impl Table {
     /// What a commit may fail with.
     pub fn delete_ranges(&self, ranges: &[KeyRange], durability: Durability) -> Result<u64> {
         let _alone = self.shared.lock.write();
+        self.check_ranges(ranges)?;
         let view = self.view()?;
         let (mut changes, mut rows) = (Changes::new(), 0);
         for range in ranges.iter().filter(|range| !range.is_empty()) {
@@ -102,6 +104,13 @@ impl Table {
         mut predicate: impl RowPredicate,
     ) -> Result<u64> {
         let _alone = self.shared.lock.write();
+        let layout = self.layout()?;
+        let closed = layout.closed(self.shared.store.wall_ns());
+        let mut predicate = |batch: &RecordBatch| {
+            let picked = predicate(batch)?;
+            closed.as_ref().map_or(Ok(()), |closed| closed.check_picked(batch, &picked))?;
+            Ok(picked)
+        };
         let view = self.view()?;
         let (mut bulk, mut rows) = (self.shared.store.bulk()?, 0);
         for range in ranges {

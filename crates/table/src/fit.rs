@@ -119,6 +119,10 @@ impl Fitted {
         self.0
     }
 
+    pub(super) fn rows(&self) -> &RecordBatch {
+        &self.0
+    }
+
     /// Those of several batches, one behind the other.
     pub(super) fn joined(layout: &Layout, mut parts: Vec<Self>) -> Result<Self> {
         match (parts.pop(), parts.is_empty()) {

@@ -1,6 +1,7 @@
 //! The handle of a table: creating, opening and removing one, and its properties.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -11,6 +12,7 @@ use timestrata_io::sync::{Mutex, RwLock};
 use timestrata_values::name;
 
 use super::layout::Layout;
+use super::materialized::Watched;
 use super::options::{self, TableOptions};
 use super::{TableView, time};
 
@@ -54,11 +56,13 @@ pub(super) struct SharedTable {
     /// Held for reading by who only adds rows, for writing by who reads before it writes. What is
     /// in it: the greatest identity that was handed out.
     pub(super) lock: Arc<RwLock<u64>>,
+    /// Whether rows have to be asked whether they are late for a materialised view.
+    pub(super) watched: Arc<Watched>,
 }
 
-/// Held while a table of an open store is made or removed, which are several steps.
+/// Held while a table or a view of an open store is made or removed, which are several steps.
 #[derive(Debug, Default)]
-struct Changing(Mutex<()>);
+pub(super) struct Changing(pub(super) Mutex<()>);
 
 impl Table {
     /// Opens a table that exists.
@@ -149,7 +153,7 @@ impl Table {
         if let Some(retention) = wanted.retention
             && retention != layout.stream.spec().retention
         {
-            store.set_retention(table.id(), retention)?;
+            table.set_retention(retention)?;
         }
         table.pack_as(wanted)?;
         Ok(table)
@@ -170,6 +174,10 @@ impl Table {
         let layout = Layout::of(stream)?;
         let index = layout.definition.index.as_ref();
         let index = index.map(|name| store.expect_stream(name)).transpose()?;
+        let watched = store.model_state::<Watched>();
+        if !layout.definition.watchers.is_empty() {
+            watched.0.store(true, Ordering::SeqCst);
+        }
         Ok(Self {
             shared: Arc::new(SharedTable {
                 store: store.clone(),
@@ -178,6 +186,7 @@ impl Table {
                 layout: Mutex::new(Arc::new(layout)),
                 appender: Mutex::new(None),
                 lock: store.model_lock(id)?,
+                watched,
             }),
         })
     }
@@ -248,7 +257,11 @@ impl Table {
     }
 
     /// Changes what may be thrown away by itself, durably.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a number of bytes where the table has materialised views.
     pub fn set_retention(&self, retention: Retention) -> Result<()> {
+        self.check_retention(&*self.layout()?, retention)?;
         self.shared.store.set_retention(self.shared.id, retention)
     }
 
@@ -274,9 +287,10 @@ impl Table {
     /// Gives the table another name, durably.
     ///
     /// # Errors
-    /// `AlreadyExists` for a name that is taken, `InvalidArgument` for one that can't be.
+    /// `AlreadyExists` for a name that is taken, `InvalidArgument` for one that can't be, and where the table has materialised views.
     pub fn rename(&self, name: &str) -> Result<()> {
         options::check_name(name)?;
+        self.check_unwatched(&*self.layout()?, "renamed")?;
         self.shared.store.rename_stream(self.shared.id, name)?;
         Ok(())
     }
@@ -284,12 +298,13 @@ impl Table {
     /// Removes a table and its rows, durably.
     ///
     /// # Errors
-    /// `NotFound` if there is none, `InvalidArgument` if the name is another kind of stream's.
+    /// `NotFound` if there is none, `InvalidArgument` if the name is another kind of stream's, or the table has materialised views.
     pub fn drop(store: &Store, name: &str) -> Result<()> {
         let changing = store.model_state::<Changing>();
         let _changing = changing.0.lock();
         let table = Self::open(store, name)?;
         let _alone = table.shared.lock.write();
+        table.check_unwatched(&*table.layout()?, "dropped")?;
         table.drop_streams()
     }
 

@@ -323,6 +323,7 @@ impl BulkLoad {
             return Err(Error::new(ErrorKind::InvalidData, message));
         };
         let fitted = fitted.into_rows();
+        table.check_rows(&self.layout, &fitted)?;
         let count = fitted.num_rows() as u64;
         match &mut self.index {
             None => self.bulk.insert(table.id(), fitted)?,

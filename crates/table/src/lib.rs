@@ -51,6 +51,7 @@ mod identity;
 mod ingest;
 mod latest;
 mod layout;
+mod materialized;
 mod options;
 mod page;
 mod replace;
@@ -60,6 +61,7 @@ mod text;
 mod time;
 mod together;
 mod view;
+mod views;
 mod write;
 
 pub use commit_part::TableWrite;
@@ -67,10 +69,15 @@ pub use delete::RowPredicate;
 pub use fit::OnMismatch;
 pub use handle::Table;
 pub use ingest::{Commits, Expected, IngestOptions, Ingested, ingest};
+pub use materialized::{Buckets, MARGIN, expiring_before};
 pub use options::{ID_COLUMN, TableOptions, is_hidden, is_table};
 pub use page::without_first;
 pub use text::{TimeTexts, times_as_text};
 pub use timestrata_values::time::{array as time_array, parse as parse_time, text as time_text};
 pub use together::append_together;
 pub use view::{TableScan, TableView};
+pub use views::{
+    FoldLock, MaterializedView, create_materialized_view, create_view, drop_view, follower_of,
+    is_view, materialized_from, place_of, view_query,
+};
 pub use write::WriteOptions;

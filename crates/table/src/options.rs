@@ -9,7 +9,9 @@ use timestrata_engine::{
 };
 use timestrata_values::name::{MODEL_PROPERTY, expect_model};
 
+use super::materialized::Watcher;
 use super::time;
+use super::views::PLACE_MODEL;
 
 const MODEL: &str = "table";
 const INDEX_MODEL: &str = "table-index";
@@ -242,9 +244,9 @@ pub fn is_table(stream: &Stream) -> bool {
     stream.property(MODEL_PROPERTY) == Some(MODEL)
 }
 
-/// Whether a stream serves a table, and is not to be shown on its own.
+/// Whether a stream serves a table or a view, and is not to be shown on its own.
 pub fn is_hidden(stream: &Stream) -> bool {
-    stream.property(MODEL_PROPERTY) == Some(INDEX_MODEL)
+    matches!(stream.property(MODEL_PROPERTY), Some(INDEX_MODEL | PLACE_MODEL))
 }
 
 /// What is known of a table from the spec of its stream.
@@ -255,6 +257,8 @@ pub(super) struct Definition {
     pub(super) hands_out_ids: bool,
     pub(super) index: Option<String>,
     pub(super) created_ns: Option<i64>,
+    /// Its materialised views.
+    pub(super) watchers: Vec<Watcher>,
 }
 
 impl Definition {
@@ -278,6 +282,7 @@ impl Definition {
             hands_out_ids: stream.property(HANDED_OUT_PROPERTY) == Some(HANDED_OUT),
             index: stream.property(INDEX_PROPERTY).map(str::to_owned),
             created_ns: stream.property(CREATED_PROPERTY).and_then(|ns| ns.parse().ok()),
+            watchers: Watcher::all(stream),
         })
     }
 

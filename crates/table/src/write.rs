@@ -131,6 +131,7 @@ impl Table {
         if !self.takes_cells() {
             return Ok(None);
         }
+        rows.iter().try_for_each(|row| self.check_cells(&row.cells))?;
         let _shared = self.shared.lock.read();
         let encoder = self.shared.store.row_encoder(self.shared.id)?;
         let schema = encoder.stream().schema();
@@ -160,6 +161,7 @@ impl Table {
         let (mut parts, mut first) = (Vec::with_capacity(rows.len()), first_row);
         for rows in rows {
             let Some(part) = fitted(&layout, rows, on_mismatch, first)? else { return Ok(None) };
+            self.check_rows(&layout, part.rows())?;
             parts.push(part);
             first += rows.num_rows() as u64;
         }
@@ -193,6 +195,10 @@ impl Table {
 
     /// Gives the table other columns; whoever asks holds its lock for writing.
     fn alter(&self, layout: &Layout, schema: SchemaRef) -> Result<()> {
+        let others = layout.schema.fields().iter().zip(schema.fields());
+        if others.into_iter().any(|(old, new)| old.data_type() != new.data_type()) {
+            self.check_unwatched(layout, "given columns of other types")?;
+        }
         self.check_digits(layout, &schema)?;
         self.shared.store.alter_stream(self.shared.id, schema)?;
         // It knows the old columns.
@@ -291,6 +297,7 @@ impl Table {
     /// `InvalidArgument` in tables where a row may replace another at another time.
     pub fn append_row(&self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
         self.check_takes_cells()?;
+        self.check_cells(cells)?;
         let seq = {
             let _shared = self.shared.lock.read();
             let mut appender = self.shared.appender.lock();
@@ -311,6 +318,7 @@ impl Table {
     /// was written, if something would.
     pub fn try_append_row(&self, cells: &[Cell<'_>]) -> Result<Option<SeqNo>> {
         self.check_takes_cells()?;
+        self.check_cells(cells)?;
         let Some(_shared) = self.shared.lock.try_read() else { return Ok(None) };
         let Some(mut appender) = self.shared.appender.try_lock() else { return Ok(None) };
         match &mut *appender {

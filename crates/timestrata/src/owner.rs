@@ -1,11 +1,15 @@
 //! Whose a stream is: a model's own, which has the model's name; a part of one, which nobody touches by
 //! itself; or nobody's. For faces that know streams by name alone.
 
+use std::sync::Arc;
+
 use timestrata_engine::{Error, ErrorKind, PurgeReport, Result, Store, Stream};
 
 use timestrata_graph::{Graph, GraphPart};
 use timestrata_logs::{Logs, is_logs};
-use timestrata_table::{Table, is_hidden, is_table};
+use timestrata_table::{
+    Table, drop_view, is_hidden, is_table, is_view, materialized_from, place_of,
+};
 use timestrata_topic::{Topic, is_topic, is_topic_part};
 
 /// What a stream belongs to.
@@ -15,8 +19,8 @@ struct Owner {
     name: String,
 }
 
-/// Removes what has this name with all that belongs to it, durably: a topic, a graph, a table, a log, a time
-/// log, or a plain stream.
+/// Removes what has this name with all that belongs to it, durably: a topic, a graph, a table, a view, a log, a
+/// time log, or a plain stream.
 ///
 /// # Errors
 /// `NotFound` if there is nothing of that name, `InvalidArgument` for a part of a topic, a graph or a
@@ -31,6 +35,9 @@ pub fn drop_by_name(store: &Store, name: &str) -> Result<()> {
     }
     if is_table(&stream) {
         return Table::drop(store, name);
+    }
+    if is_view(&stream) {
+        return drop_view(store, name);
     }
     if is_logs(&stream) {
         return Logs::drop(store, name);
@@ -94,6 +101,12 @@ pub fn owner_of(store: &Store, stream: &Stream) -> Option<String> {
 fn owner(store: &Store, stream: &Stream) -> Option<Owner> {
     if is_hidden(stream) {
         let streams = store.streams();
+        let is_place = |view: &&Arc<Stream>| {
+            materialized_from(view).is_some() && place_of(view.name()) == stream.name()
+        };
+        if let Some(view) = streams.iter().find(is_place) {
+            return Some(Owner { model: "view", name: view.name().to_owned() });
+        }
         let has_it = |table: &Stream| table.property("index") == Some(stream.name());
         let table = streams.iter().find(|table| is_table(table) && has_it(table))?;
         return Some(Owner { model: "table", name: table.name().to_owned() });

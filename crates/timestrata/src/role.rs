@@ -3,7 +3,7 @@
 use timestrata_engine::Stream;
 use timestrata_graph::GraphPart;
 use timestrata_logs::is_logs;
-use timestrata_table::{is_hidden, is_table};
+use timestrata_table::{is_hidden, is_table, is_view, materialized_from};
 use timestrata_timelog::is_timelog;
 use timestrata_topic::{is_topic, is_topic_part};
 
@@ -23,7 +23,7 @@ use timestrata_topic::{is_topic, is_topic_part};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamRole {
-    /// The model: `table`, `logs`, `topic`, `graph` or `timelog`; `stream` of what belongs to none.
+    /// The model: `table`, `logs`, `topic`, `graph` or `timelog`; `view` of a view of SQL; `stream` of what belongs to none.
     pub model: &'static str,
     /// The name of the table, the log and so on.
     pub name: String,
@@ -34,8 +34,8 @@ pub struct StreamRole {
     pub partition: Option<u32>,
 }
 
-/// What the rows of a stream are. `None` where they only repeat what other rows of the same commit say: an index of a table, a topic's
-/// hash tree, a graph's edges by target.
+/// What the rows of a stream are. `None` where they only repeat what other rows say: an index of a table, a topic's
+/// hash tree, a graph's edges by target, a materialised view.
 #[must_use]
 pub fn role_of(stream: &Stream) -> Option<StreamRole> {
     let role = |model, name: &str, part| StreamRole {
@@ -47,7 +47,7 @@ pub fn role_of(stream: &Stream) -> Option<StreamRole> {
     let name = stream.name();
     // What belongs to something is called by that, a slash and its own name.
     let (owner, own) = name.rsplit_once('/').unwrap_or((name, ""));
-    if is_hidden(stream) {
+    if is_hidden(stream) || materialized_from(stream).is_some() {
         return None;
     }
     if is_topic_part(stream) {
@@ -63,6 +63,7 @@ pub fn role_of(stream: &Stream) -> Option<StreamRole> {
     }
     Some(match stream {
         stream if is_table(stream) => role("table", name, "rows"),
+        stream if is_view(stream) => role("view", name, "rows"),
         stream if is_logs(stream) => role("logs", name, "entries"),
         stream if is_timelog(stream) => role("timelog", name, "entries"),
         stream if is_topic(stream) => role("topic", name, "state"),

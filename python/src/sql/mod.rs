@@ -64,7 +64,7 @@ fn rows_of(
 impl Store {
     /// Ask in SQL, over all tables and logs, as they are now.
     ///
-    /// Statements that change something (INSERT, DELETE, CREATE TABLE, DROP TABLE) are carried
+    /// Statements that change something (INSERT, DELETE, CREATE and DROP of tables and views) are carried
     /// out at once, and survive a power cut; of others the rows are read when they are used.
     ///
     /// Parameters

@@ -53,7 +53,7 @@ pub(crate) use self::markers::Marker;
 pub(crate) use self::node::{FunctionNode, FunctionTerms, find};
 pub(crate) use self::push_filter::push_below_asof_join;
 pub(crate) use self::relation::{CallPlanner, TableFunctions, plan_call};
-pub(crate) use self::step::Step;
+pub(crate) use self::step::{Step, parse_interval};
 pub(crate) use self::timestamp_of::as_cast;
 use crate::options::SqlOptions;
 

@@ -12,6 +12,7 @@ mod filters;
 mod graphs;
 mod json;
 mod logs;
+mod materialized;
 mod models;
 mod names;
 mod optimizer;
@@ -22,6 +23,8 @@ mod runtime_filters;
 mod scripts;
 mod support;
 mod topics;
+mod views;
+mod views_at_random;
 
 #[path = "../../../engine/tests/engine/golden/files.rs"]
 mod files;

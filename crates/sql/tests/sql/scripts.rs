@@ -52,9 +52,16 @@ fn cells(batch: &RecordBatch) -> Vec<Vec<String>> {
 
 fn scripts() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for name in
-        ["asof_join", "catalog", "changes", "gap_fill", "others_know", "pushdown", "time_functions"]
-    {
+    for name in [
+        "asof_join",
+        "catalog",
+        "changes",
+        "gap_fill",
+        "others_know",
+        "pushdown",
+        "time_functions",
+        "views",
+    ] {
         found.push(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/slt/{name}.slt")));
     }
     found

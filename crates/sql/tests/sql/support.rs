@@ -14,7 +14,10 @@ use timestrata_engine::{
     Access, Changes, Durability, Io, KeyRange, Maintenance, Merge, Result, RunFormat, ScanSpec,
     Settings, Store, StreamId, StreamSpec,
 };
-use timestrata_sql::{Params, Predicate, Sql, SqlOptions, SqlWriter, TableDefinition};
+use timestrata_sql::{
+    Params, Predicate, Sql, SqlOptions, SqlWriter, TableDefinition, ViewDefinition,
+};
+use timestrata_table::{create_view, drop_view};
 
 /// Nothing in the background, small blocks.
 pub(crate) fn settings() -> Settings {
@@ -175,6 +178,14 @@ impl SqlWriter for Writer {
 
     fn drop_table(&self, table: &str) -> Result<()> {
         self.0.drop_stream(table)
+    }
+
+    fn create_view(&self, view: &ViewDefinition) -> Result<()> {
+        create_view(&self.0, &view.name, &view.query, view.replaces)
+    }
+
+    fn drop_view(&self, view: &str) -> Result<()> {
+        drop_view(&self.0, view)
     }
 }
 

@@ -69,7 +69,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
         "crates/sim",
         &["timestrata", "io", "engine", "merkle", "timelog", "table", "logs", "topic", "graph"],
     ),
-    ("bench/rust", &["io", "format", "engine", "logs", "graph", "ingest"]),
+    ("bench/rust", &["io", "format", "engine", "table", "logs", "graph", "ingest", "sql"]),
     ("fuzz", &["io", "format", "engine", "merkle", "logs", "ingest"]),
 ];
 
