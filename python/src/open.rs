@@ -100,5 +100,8 @@ pub(crate) fn open(
             format!("'{shown}' holds a store already, and mode 'x' makes a new one"),
         ));
     }
-    Ok(Store::new(Handle::new(store, mode, durability)))
+    let handle = Handle::new(store, mode, durability);
+    #[cfg(feature = "sql")]
+    handle.keep_views()?;
+    Ok(Store::new(handle))
 }

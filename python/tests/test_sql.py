@@ -235,3 +235,29 @@ def test_of_rows_of_one_key_that_are_copied_the_last_one_counts(store: timestrat
     store.sql("INSERT INTO y SELECT time, host, n FROM x")
     query = f"SELECT count(*) AS rows, min(n % {hosts}) AS least FROM y"
     assert store.sql(query).to_pylist() == [{"rows": rows // hosts, "least": hosts - 1}]
+
+
+def test_views_and_materialised_views(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    minutes = "SELECT minute, symbol, rows, top FROM minutes ORDER BY minute, symbol"
+    with timestrata.open(path, history_min="10m") as store:
+        trades = store.table("trades", tags="symbol")
+        trades.append({"time": ["2024-05-01T10:00:00Z"], "symbol": ["A"], "price": [1.5]})
+        store.sql("CREATE VIEW dear AS SELECT * FROM trades WHERE price > 2")
+        store.sql("""
+            CREATE MATERIALIZED VIEW minutes AS
+            SELECT time_bucket('1 minute', time) AS minute, symbol, count(*) AS rows, max(price) AS top
+            FROM trades GROUP BY minute, symbol
+        """)
+        trades.append({"time": "2024-05-01T10:00:30Z", "symbol": "A", "price": 2.5})
+        assert [row["price"] for row in store.sql("SELECT * FROM dear").to_pylist()] == [2.5]
+        assert [(row["rows"], row["top"]) for row in store.sql(minutes).to_pylist()] == [(2, 2.5)]
+        before = store.stats()["last_seq"]
+        trades.delete(where="price > 2")
+        assert [(row["rows"], row["top"]) for row in store.sql(minutes).to_pylist()] == [(1, 1.5)]
+        with store.at(before) as then:
+            assert [row["rows"] for row in then.sql(minutes).to_pylist()] == [2]
+        with pytest.raises(ValueError, match="drop its materialised view 'minutes' first"):
+            store.sql("DROP TABLE trades")
+    with timestrata.open(path, mode="r") as store:
+        assert [row["rows"] for row in store.sql(minutes).to_pylist()] == [1]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use timestrata_engine::Result;
 use timestrata_sql::{BlockingResult, Params, Sql, SqlOptions};
+use timestrata_table::materialized_from;
 
 use crate::handle::Handle;
 use crate::interrupt::{asker_stays, detached};
@@ -32,6 +33,18 @@ impl Handle {
             drop(self.sql.replace(None));
         }
         Ok(sql)
+    }
+}
+
+impl Handle {
+    /// Has materialised views kept up to date, if the store has some: the first query may come late, or never.
+    pub(crate) fn keep_views(&self) -> PyResult<()> {
+        let store = self.store()?;
+        let has_some = || store.streams().iter().any(|view| materialized_from(view).is_some());
+        if store.has_threads() && has_some() {
+            self.sql()?;
+        }
+        Ok(())
     }
 }
 

@@ -27,6 +27,7 @@ mod tokens;
 mod topics;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;
+mod views;
 mod waits;
 #[path = "../../../engine/tests/engine/support/watched_disk.rs"]
 mod watched_disk;
