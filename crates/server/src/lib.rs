@@ -41,4 +41,5 @@ mod waiting;
 mod write_timeout;
 
 pub use config::Config;
+pub use routes::commit_as_json;
 pub use serve::{Server, init_logs};
