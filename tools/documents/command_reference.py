@@ -9,7 +9,7 @@ from pathlib import Path
 
 HEAD = """# Command line
 
-The verb comes first, then the store's directory, then the name of what is in it. Data goes to stdout, messages and the
+The verb comes first, then the store (its directory, or the URL of a server that has it open), then the name of what is in it. Data goes to stdout, messages and the
 progress bar to stderr; `-` is stdin.
 
 `pip install timestrata` brings the command with it. A script for your shell's completion is printed by

@@ -37,6 +37,14 @@ impl Failure {
         Self::Failed { message: message.into(), hint: None }
     }
 
+    /// What went wrong, without what to do.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            Self::Usage { message, .. } | Self::Failed { message, .. } => message,
+            Self::OutputClosed => "",
+        }
+    }
+
     /// The same failure, and what of the work was done nevertheless.
     pub(crate) fn with_note(self, note: &str) -> Self {
         match self {

@@ -31,6 +31,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use crate::faces::Place;
 
     #[test]
     fn a_tilde_leads_home_only_where_it_is_a_folder_by_itself() {
@@ -50,7 +51,8 @@ mod tests {
         let found = command.clone().try_get_matches_from(words).unwrap();
         let (_, logs) = found.subcommand().unwrap();
         let (_, context) = logs.subcommand().unwrap();
-        assert_eq!(context.get_one::<PathBuf>("dir"), Some(&home.join("s.store")));
+        let store = Place::Directory(home.join("s.store"));
+        assert_eq!(context.get_one::<Place>("store"), Some(&store));
         let words = ["timestrata", "ingest", "s", "t", "~/a", "b", "--as", "table"];
         let found = command.try_get_matches_from(words).unwrap();
         let files: Vec<_> =

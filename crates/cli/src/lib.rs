@@ -5,12 +5,16 @@
 //! others use: the binary of this crate, and the command that Python's package installs.
 #![forbid(unsafe_code)]
 
+mod at;
+mod faces;
 mod failure;
 mod home;
 mod input;
 mod interrupt;
 mod message;
+mod old_words;
 mod output;
+mod ranges;
 mod rows;
 mod secret;
 mod terminal;
@@ -25,13 +29,16 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
 use verbs::{
     backup, check, compact, completions, delete, export, graph, info, ingest, logs, query, repair,
-    topic, verbs, version,
+    restore, topic, verbs, version,
 };
 #[cfg(feature = "sql")]
-use verbs::{config, mcp, serve, sql, token};
+use verbs::{changes, config, mcp, serve, sql, token};
 
 const AFTER_HELP: &str = "\
 Data goes to stdout, messages and the progress bar to stderr. '-' is stdin.
+
+STORE is a store's directory, or the URL of a server that has it open ('http://127.0.0.1:8080'); the token that it may \
+ask for comes from a file: --token-file, or TIMESTRATA_TOKEN_FILE.
 
 Times are RFC 3339 with a zone ('2013-01-01T06:00:00Z'), a date with or without a time of day \
 ('2013-01-01', '2013-01-01 06:00:00.5': UTC), or an integer.
@@ -59,6 +66,8 @@ verbs! {
     Sql: sql::SqlArgs => sql::run,
     Export: export::ExportArgs => export::run,
     #[cfg(feature = "sql")]
+    Changes: changes::ChangesArgs => changes::run,
+    #[cfg(feature = "sql")]
     Serve: serve::ServeArgs => serve::run,
     #[cfg(feature = "sql")]
     Token: token::TokenCommand => token::run,
@@ -83,6 +92,7 @@ verbs! {
     Repair: repair::RepairArgs => repair::run,
     Compact: compact::CompactArgs => compact::run,
     Backup: backup::BackupArgs => backup::run,
+    Restore: restore::RestoreArgs => restore::run,
     Version: version::VersionArgs => version::run,
     Completions: completions::CompletionsArgs => completions::run::<CommandLine>,
 }
@@ -107,6 +117,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Err(wrong) => {
             // Help that nobody reads to its end is no failure.
             let _ = wrong.print();
+            if let Some((old, new)) = old_words::in_error(&wrong) {
+                message::tell(format_args!("hint: {old} is now called {new}"));
+            }
             return u8::try_from(wrong.exit_code()).unwrap_or(failure::USAGE);
         }
     };

@@ -15,7 +15,6 @@ use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::unistd::geteuid;
 
 use crate::failure::{Failure, Result};
-#[cfg(feature = "sql")]
 use crate::input;
 use crate::message::tell;
 
@@ -80,7 +79,6 @@ impl Facts {
 }
 
 /// The whole of a small file that nobody else shall know; `what` it is says an error.
-#[cfg(feature = "sql")]
 #[expect(clippy::disallowed_types, reason = "a user's file, not a file of a store")]
 pub(crate) fn read(path: &Path, what: &str) -> Result<String> {
     let could_not = input::could_not_read_text(path, what);

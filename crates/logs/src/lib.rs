@@ -41,6 +41,7 @@ mod layout;
 mod level;
 mod options;
 mod promote;
+mod received;
 mod search;
 mod shown;
 mod tail;
@@ -56,6 +57,7 @@ pub use handle::Logs;
 pub use labels::{LABELS_MAX, Labels};
 pub use level::Level;
 pub use options::{COLUMNS_MAX, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
+pub use received::EntryReader;
 pub use search::{
     Bucket, Clock, EntryFilter, Facet, FacetsOptions, HISTOGRAM_BUCKETS_MAX, Hits, Position, Query,
 };

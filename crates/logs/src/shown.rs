@@ -43,7 +43,11 @@ impl ShownColumns {
     /// `InvalidArgument` if the stream is no log.
     pub fn of(stream: &Arc<Stream>) -> Result<Self> {
         LogsOptions::of(stream)?;
-        Ok(Self { layout: Arc::new(Layout::new(Arc::clone(stream))) })
+        Ok(Self::new(Arc::new(Layout::new(Arc::clone(stream)))))
+    }
+
+    pub(super) fn new(layout: Arc<Layout>) -> Self {
+        Self { layout }
     }
 
     /// The columns.

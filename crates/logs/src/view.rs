@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use timestrata_engine::{
     Error, ErrorKind, KeyRange, LeadKey, Result, RunningQuery, SeqNo, Snapshot, StreamId,
 };
@@ -53,6 +54,11 @@ impl LogsView {
     /// The stream that keeps it.
     pub fn stream_id(&self) -> StreamId {
         self.layout.stream.id()
+    }
+
+    /// The columns of its entries, as [`Entries::columns`](super::Entries::columns) has them.
+    pub fn schema(&self) -> SchemaRef {
+        self.layout.stream.schema().clone()
     }
 
     /// The snapshot that it reads from.

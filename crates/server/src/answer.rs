@@ -34,7 +34,7 @@ pub(crate) enum AnswerForm {
 
 const JSON: &str = "application/json";
 const CSV: &str = "text/csv";
-const ARROW: &str = "application/vnd.apache.arrow.stream";
+pub(crate) const ARROW: &str = "application/vnd.apache.arrow.stream";
 const PROTOBUF: &str = "application/x-protobuf";
 /// Bytes that only the caller understands.
 pub(crate) const OCTETS: &str = "application/octet-stream";

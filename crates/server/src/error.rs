@@ -69,6 +69,17 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// The same as an error of the store's, for those who are no client.
+    pub(crate) fn into_error(self) -> Error {
+        let kind = match self.status {
+            StatusCode::PAYLOAD_TOO_LARGE => ErrorKind::TooLarge,
+            _ => self.kind.unwrap_or(ErrorKind::InvalidArgument),
+        };
+        Error::new(kind, self.message)
+    }
+}
+
 /// The type of a problem's body.
 pub(crate) const PROBLEM: &str = "application/problem+json";
 

@@ -46,4 +46,5 @@ mod write_timeout;
 
 pub use auth::{Listed, NewToken, Right, Scope, Secret, Token, TokenFolder};
 pub use config::Config;
+pub use routes::commit_as_json;
 pub use serve::{Server, init_logs};

@@ -24,6 +24,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 
+pub use self::changes::commit_as_json;
 use crate::endpoint::{Class, Endpoint};
 use crate::error::Failure;
 use crate::state::AppState;

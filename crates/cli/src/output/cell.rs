@@ -52,7 +52,7 @@ fn bytes_text(bytes: &[u8]) -> String {
 }
 
 /// A CBOR value as JSON: tags give way to what they tag, bytes to text, keys to text.
-pub(super) struct AsJson<'a>(pub(super) &'a Value);
+pub(crate) struct AsJson<'a>(pub(crate) &'a Value);
 
 impl Serialize for AsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

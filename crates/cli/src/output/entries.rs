@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use timestrata::logs::{Entries, EntryRef, Hits, Logs, Query, ShownColumns};
-use timestrata::{Error, ErrorKind, Store};
+use timestrata::logs::{Entries, EntryRef, ShownColumns};
+use timestrata::{Error, ErrorKind};
 
 use super::Format;
 use super::batches::{self, FileFormat};
@@ -31,9 +31,15 @@ enum EntryColumn {
     Named { name: String, is_seen: bool },
 }
 
+/// Entries, batch by batch, and how their columns are shown.
+pub(crate) struct FoundEntries {
+    pub(crate) shown: ShownColumns,
+    pub(crate) batches: Box<dyn Iterator<Item = timestrata::Result<Entries>>>,
+}
+
 /// Entries on their way out.
 pub(crate) struct EntryRows {
-    hits: Hits,
+    hits: Box<dyn Iterator<Item = timestrata::Result<Entries>>>,
     shown: ShownColumns,
     schema: SchemaRef,
     columns: Vec<EntryColumn>,
@@ -44,15 +50,9 @@ pub(crate) struct EntryRows {
 }
 
 impl EntryRows {
-    /// Those that a query wants of a log. Columns may be those that SQL has, labels and fields.
-    pub(crate) fn open(
-        store: &Store,
-        name: &str,
-        query: &Query,
-        columns: Option<&[String]>,
-    ) -> Result<Self> {
-        let hits = Logs::open(store, name)?.search(query)?;
-        let shown = ShownColumns::of(&store.expect_stream(name)?)?;
+    /// Those that were found. Columns may be those that SQL has, labels and fields.
+    pub(crate) fn new(found: FoundEntries, columns: Option<&[String]>) -> Self {
+        let FoundEntries { shown, batches: hits } = found;
         let all = shown.schema();
         let own = COLUMNS.map(str::to_owned);
         let (mut fields, mut origins) = (Vec::new(), Vec::new());
@@ -69,7 +69,7 @@ impl EntryRows {
         }
         let schema = Arc::new(Schema::new(fields));
         let is_whole = columns.is_none();
-        Ok(Self { hits, shown, schema, columns: origins, is_whole, rest: None })
+        Self { hits, shown, schema, columns: origins, is_whole, rest: None }
     }
 
     /// Writes them to stdout; gives how many there were.

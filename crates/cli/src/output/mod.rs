@@ -6,6 +6,7 @@ pub(crate) mod cell;
 mod columns;
 mod csv;
 mod entries;
+mod form;
 mod json;
 pub(crate) mod table;
 mod typed;
@@ -21,7 +22,8 @@ use crate::failure::{Failure, Result};
 use crate::message::tell;
 pub(crate) use batches::{FileFormat, show as show_batches, write as write_batches};
 use columns::OutputColumns;
-pub(crate) use entries::EntryRows;
+pub(crate) use entries::{EntryRows, FoundEntries};
+pub(crate) use form::{Form, FormArg, ReportFormat};
 
 /// Writes text to stdout.
 ///
@@ -49,8 +51,13 @@ pub(crate) enum Format {
     Arrow,
 }
 
+impl Form for Format {
+    const DEFAULT: &'static str = "table";
+    const JSON: Self = Self::Json;
+}
+
 /// One row: a time, and the fields of its value.
-struct Row {
+pub(crate) struct Row {
     time: i64,
     fields: Vec<(String, Value)>,
 }
@@ -58,7 +65,7 @@ struct Row {
 impl Row {
     /// The fields of a value: those of a map; else the whole value as one field. A field that
     /// has the name of the time column is shown as `value.time`.
-    fn new(time: i64, value: Value) -> Self {
+    pub(crate) fn new(time: i64, value: Value) -> Self {
         let fields = match value {
             Value::Map(fields) => fields
                 .into_iter()
@@ -75,6 +82,10 @@ impl Row {
         Self { time, fields }
     }
 
+    pub(crate) fn time(&self) -> i64 {
+        self.time
+    }
+
     /// A field by name; `position` is where it was in the row before, and is looked at first.
     fn field(&self, name: &str, position: &mut usize) -> Option<&Value> {
         if let Some((found, value)) = self.fields.get(*position)
@@ -88,24 +99,41 @@ impl Row {
     }
 }
 
+/// Rows of a time log, which are read twice where their columns must be known before the first is written.
+pub(crate) trait TimelogRows {
+    fn rows(&self) -> Box<dyn Iterator<Item = Result<Row>> + '_>;
+}
+
 /// What is written, and from where.
 pub(crate) struct Request {
-    pub(crate) selection: Selection,
-    pub(crate) name: String,
-    pub(crate) codec: Codec,
+    pub(crate) rows: Box<dyn TimelogRows>,
     pub(crate) unit: Unit,
     pub(crate) columns: Option<Vec<String>>,
 }
 
 impl Request {
-    /// The rows, decoded. Asked for twice, they are the same: the selection is frozen.
+    fn rows(&self) -> Box<dyn Iterator<Item = Result<Row>> + '_> {
+        self.rows.rows()
+    }
+}
+
+/// The rows of a selection, decoded. Asked for twice, they are the same: the selection is frozen.
+pub(crate) struct SelectedRows {
+    pub(crate) selection: Selection,
+    pub(crate) name: String,
+    pub(crate) codec: Codec,
+}
+
+impl TimelogRows for SelectedRows {
     fn rows(&self) -> Box<dyn Iterator<Item = Result<Row>> + '_> {
         if self.codec == Codec::Arrow {
             return Box::new(typed::rows(self.selection.clone()));
         }
         Box::new(self.selection.clone().into_iter().map(|entry| self.decode(&entry?)))
     }
+}
 
+impl SelectedRows {
     fn decode(&self, entry: &Entry) -> Result<Row> {
         let failed = |error: &dyn Display| {
             Failure::failed(
@@ -140,7 +168,12 @@ pub(crate) fn write(request: &Request, format: Format) -> Result<u64> {
     if format == Format::Arrow {
         refuse_terminal(&stdout)?;
     }
-    let mut out = BufWriter::with_capacity(1 << 16, stdout.lock());
+    write_to(stdout.lock(), request, format)
+}
+
+/// Writes the rows somewhere; gives how many there were.
+pub(crate) fn write_to(out: impl Write, request: &Request, format: Format) -> Result<u64> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
     let mut columns = match (&request.columns, format) {
         (Some(names), Format::Arrow) => OutputColumns::found(request)?.only(names),
         (Some(names), _) => OutputColumns::named(names),

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use timestrata::{Access, BackupOptions};
 
-use super::{bytes_shown, counted, open};
+use super::{bytes_shown, counted};
+use crate::faces::{expect_directory, open};
 use crate::failure::Result;
 use crate::message::tell;
 
@@ -28,6 +29,10 @@ pub(crate) struct BackupArgs {
 }
 
 pub(crate) fn run(arguments: &BackupArgs) -> Result<()> {
+    expect_directory(
+        &arguments.dir,
+        "run it beside the server, on its directory: a store that is being written may be copied",
+    )?;
     let store = open(&arguments.dir, Access::Read)?;
     let report = store.backup_with(
         &arguments.destination,

@@ -7,9 +7,10 @@ use serde_json::json;
 use timestrata::{CheckReport, Finding, Io};
 
 use super::{bytes_shown, counted};
+use crate::faces::expect_directory;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::print;
+use crate::output::{FormArg, ReportFormat, print};
 
 /// Read every byte of a store, and say what is wrong and where.
 #[derive(Debug, Args)]
@@ -24,14 +25,17 @@ Examples:
 pub(crate) struct CheckArgs {
     /// The store's directory.
     dir: PathBuf,
-    /// Print the report as one JSON object.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArg<ReportFormat>,
 }
 
 pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
+    expect_directory(
+        &arguments.dir,
+        "run it beside the server, on its directory: a store that is being written may be checked",
+    )?;
     let report = timestrata::check(&Io::os(), &arguments.dir)?;
-    match arguments.json {
+    match arguments.form.is_json() {
         true => print(format_args!("{}\n", as_json(&report)))?,
         false => print(report.findings.iter().map(line).collect::<String>())?,
     }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use timestrata::{Access, Error, ErrorKind, Store};
 
-use super::{bytes_shown, counted, open};
+use super::{bytes_shown, counted};
+use crate::faces::{expect_directory, open};
 use crate::failure::Result;
 use crate::message::tell;
 
@@ -22,6 +23,10 @@ pub(crate) struct CompactArgs {
 }
 
 pub(crate) fn run(arguments: &CompactArgs) -> Result<()> {
+    expect_directory(
+        &arguments.dir,
+        "a server compacts by itself; to have it done at once, stop it and give its directory",
+    )?;
     let store = open(&arguments.dir, Access::WriteExisting)?;
     let name = arguments.name.as_deref();
     let stream = match name {

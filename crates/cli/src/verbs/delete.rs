@@ -1,29 +1,29 @@
 //! `timestrata delete`.
 
-use std::path::PathBuf;
-
 use clap::{ArgGroup, Args};
-use timestrata::logs::{Logs, is_logs};
-use timestrata::timelog::Timelog;
-use timestrata::{Access, Changes, Durability, KeyRange, LeadKey, Store};
+use timestrata::Access;
 
-use super::{arrivals, counted, open, range};
-use crate::failure::Result;
+use super::counted;
+use crate::faces::{Kind, StoreArg};
+use crate::failure::{Failure, Result};
 use crate::message::tell;
+use crate::ranges::{arrivals, range};
 
 /// Delete the rows of a range of times.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("bound").required(true).multiple(true).args(["from", "to", "all"]))]
 #[command(after_help = "\
 The range is half-open: --from is in it, --to is not. Integers are in the log's unit. The \
-rows are gone at once; their room on disk is freed by compaction. Of a log, times are those of arrival.
+rows are gone at once; their room on disk is freed by compaction. Of a log, times are those of arrival. A server \
+deletes rows of a table if it lets SQL write ('sql.may_write'), and no entries of a log.
 
-Example:
-  timestrata delete ./store weather --to 2013-02-01")]
+Examples:
+  timestrata delete ./store weather --to 2013-02-01
+  timestrata delete http://127.0.0.1:8080 weather --from 2013-02-01 --to 2013-02-02")]
 pub(crate) struct DeleteArgs {
-    /// The store's directory.
-    dir: PathBuf,
-    /// The time log, or the log.
+    #[command(flatten)]
+    store: StoreArg,
+    /// The table, time log or log.
     name: String,
     /// First time deleted; default: from the oldest row.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -37,32 +37,24 @@ pub(crate) struct DeleteArgs {
 }
 
 pub(crate) fn run(arguments: &DeleteArgs) -> Result<()> {
-    let store = open(&arguments.dir, Access::WriteExisting)?;
-    let is_logs = store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream));
-    let rows = match is_logs {
-        true => delete_entries(&store, arguments)?,
-        false => delete_values(&store, arguments)?,
+    let DeleteArgs { name, from, to, .. } = arguments;
+    let (from, to) = (from.as_deref(), to.as_deref());
+    let store = arguments.store.open(Access::WriteExisting, None)?;
+    let rows = match store.kind_of(name)? {
+        Some(Kind::Table) => store.table(name)?.delete(from, to)?,
+        Some(Kind::Logs) => store.logs(name)?.delete(&arrivals(from, to)?)?,
+        Some(Kind::Topic) => {
+            return Err(Failure::usage(
+                format!("'{name}' is a topic, whose records go by retention alone"),
+                "say what it keeps by 'timestrata topic set', or 'topic delete' all of it",
+            ));
+        }
+        Some(Kind::Timelog) | None => {
+            let log = store.timelog(name)?;
+            log.delete(range(from, to, log.unit())?)?
+        }
     };
     store.close()?;
-    tell(format_args!("deleted {} from '{}'", counted(rows, "row"), arguments.name));
+    tell(format_args!("deleted {} from '{name}'", counted(rows, "row")));
     Ok(())
-}
-
-fn delete_values(store: &Store, arguments: &DeleteArgs) -> Result<u64> {
-    let log = Timelog::open(store, &arguments.name)?;
-    let range = range(arguments.from.as_deref(), arguments.to.as_deref(), log.unit())?;
-    let rows = log.range(range.bounds())?.count()?;
-    log.delete_range(range.bounds())?;
-    log.sync()?;
-    Ok(rows)
-}
-
-fn delete_entries(store: &Store, arguments: &DeleteArgs) -> Result<u64> {
-    let logs = Logs::open(store, &arguments.name)?;
-    let query = arrivals(arguments.from.as_deref(), arguments.to.as_deref())?;
-    let rows = logs.count(&query)?;
-    let range = KeyRange::new(query.from.map(LeadKey::Time), query.to.map(LeadKey::Time));
-    let changes = Changes::new().delete_range(logs.stream_id(), range);
-    store.commit(changes, Durability::Synced)?;
-    Ok(rows)
 }

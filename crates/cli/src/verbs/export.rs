@@ -1,20 +1,24 @@
 //! `timestrata export`.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use timestrata::logs::is_logs;
-use timestrata::topic::Topic;
-use timestrata::{Io, Scan, Store};
 
-use super::at::At;
-use super::{arrivals, counted, table_rows};
+use super::counted;
+use crate::at::At;
+use crate::faces::{Kind, RecordsFace, Rows, RowsWanted, Start, StartPlace, StoreArg, StoreFace};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::{EntryRows, FileFormat, write_batches};
+use crate::output::{EntryRows, FileFormat, Format, Request, write_batches, write_to};
+use crate::ranges::{arrivals, range};
 
-/// Write the rows of a table or a log to a file that other tools read, or a topic as tiles for auditors.
+/// Records that are read at once.
+const RECORDS: usize = 1_000;
+
+/// Write the rows of a table, a log, a time log or a topic to a file that other tools read, or a topic as tiles for
+/// auditors.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Rows come in time order. The range is half-open: --from is in it, --to is not.
@@ -27,15 +31,15 @@ Examples:
 
 Of a log, times are those of arrival. As JSON an entry is an object with all that it has; else columns \
 are timestamp, source_time, level, message, labels and fields (these two as JSON). --columns may also \
-name labels and fields.
+name labels and fields. Records of a topic are JSON, as 'consume --format json' prints them.
 
 --tiles writes a topic as it was at its last checkpoint as the files of C2SP's tlog-tiles, a log for \
 each partition: straight into the folder where there is one, else into OUT/0, OUT/1 and so on. \
 The same folder is brought up to date by the next export.")]
 pub(crate) struct ExportArgs {
-    /// The store's directory.
-    dir: PathBuf,
-    /// The table, log or topic.
+    #[command(flatten)]
+    store: StoreArg,
+    /// The table, log, time log or topic.
     name: String,
     /// The form of the file.
     #[arg(long, value_enum, required_unless_present = "tiles")]
@@ -66,12 +70,12 @@ pub(crate) struct ExportArgs {
     reason = "a user's file, not a file of a store"
 )]
 pub(crate) fn run(arguments: &ExportArgs) -> Result<()> {
-    let store = arguments.at.open(&arguments.dir)?;
+    let store = arguments.store.read(&arguments.at)?;
     if let Some(out) = &arguments.tiles {
-        return tiles(&store, &arguments.name, out);
+        return tiles(store.as_ref(), &arguments.name, out);
     }
     let Some(format) = arguments.format else { return Ok(()) };
-    let rows = ExportedRows::open(&store, arguments)?;
+    let rows = ExportedRows::open(store.as_ref(), arguments)?;
     let Some(path) = &arguments.output else {
         rows.write(std::io::stdout(), format)?;
         return Ok(());
@@ -93,39 +97,94 @@ pub(crate) fn run(arguments: &ExportArgs) -> Result<()> {
 
 /// What is written.
 enum ExportedRows {
-    Table(Scan),
+    Table(Box<dyn Rows>),
     Log(Box<EntryRows>),
+    Timelog(Request),
+    /// Records of a topic, and its name.
+    Topic(Box<dyn RecordsFace>, String),
 }
 
 impl ExportedRows {
-    fn open(store: &Store, arguments: &ExportArgs) -> Result<Self> {
+    fn open(store: &dyn StoreFace, arguments: &ExportArgs) -> Result<Self> {
         let ExportArgs { name, from, to, columns, .. } = arguments;
         let (from, to) = (from.as_deref(), to.as_deref());
-        if store.stream(name).is_some_and(|stream| is_logs(&stream)) {
-            let query = arrivals(from, to)?;
-            let rows = EntryRows::open(store, name, &query, columns.as_deref())?;
-            return Ok(Self::Log(Box::new(rows)));
+        match store.kind_of(name)? {
+            Some(Kind::Logs) => {
+                let found = store.logs(name)?.search(&arrivals(from, to)?)?;
+                return Ok(Self::Log(Box::new(EntryRows::new(found, columns.as_deref()))));
+            }
+            Some(Kind::Timelog) => {
+                let log = store.timelog(name)?;
+                let range = range(from, to, log.unit())?;
+                let (rows, unit) = (log.rows(range, false, None)?, log.unit());
+                return Ok(Self::Timelog(Request { rows, unit, columns: columns.clone() }));
+            }
+            Some(Kind::Topic) => {
+                if from.is_some() || to.is_some() || columns.is_some() {
+                    return Err(Failure::usage(
+                        "--from, --to and --columns are for rows by time",
+                        "'timestrata consume' begins at a place, and SQL picks columns",
+                    ));
+                }
+                let start = Start::At(None, StartPlace::Earliest);
+                return Ok(Self::Topic(store.topic(name)?.read(&start)?, name.clone()));
+            }
+            Some(Kind::Table) | None => {}
         }
-        table_rows(store, name, (from, to), columns.clone()).map(Self::Table)
+        let wanted = RowsWanted { from, to, columns: columns.as_deref(), ..RowsWanted::default() };
+        store.table(name)?.rows(&wanted).map(Self::Table)
     }
 
     fn write(self, out: impl Write + Send, format: FileFormat) -> Result<u64> {
         match self {
             Self::Table(mut rows) => write_batches(out, &rows.schema(), &mut rows, format),
             Self::Log(rows) => rows.write(out, format),
+            Self::Timelog(request) => match format {
+                FileFormat::Csv => write_to(out, &request, Format::Csv),
+                FileFormat::Json => write_to(out, &request, Format::Json),
+                FileFormat::Arrow => write_to(out, &request, Format::Arrow),
+                FileFormat::Parquet => Err(Failure::usage(
+                    "a time log has values of any shape, and Parquet columns of one",
+                    "say --format arrow, csv or json",
+                )),
+            },
+            Self::Topic(records, name) if format == FileFormat::Json => {
+                write_records(out, records, &name)
+            }
+            Self::Topic(_, name) => Err(Failure::usage(
+                "records of a topic have bytes and headers: they are exported as JSON",
+                format!("say --format json, or ask in SQL: SELECT * FROM \"{name}\""),
+            )),
         }
     }
 }
 
-fn tiles(store: &Store, name: &str, out: &Path) -> Result<()> {
-    let topic = Topic::open(store, name)?;
-    let partitions = topic.partitions();
+/// Writes records as 'consume --format json' prints them.
+fn write_records(out: impl Write, mut records: Box<dyn RecordsFace>, topic: &str) -> Result<u64> {
+    let (mut out, mut written) = (BufWriter::new(out), 0);
+    loop {
+        let taken = records.poll(Duration::ZERO, RECORDS, &mut |partition, offset, record| {
+            let line = record.to_json(topic, partition, offset);
+            writeln!(out, "{line}").map_err(Failure::output)
+        })?;
+        if taken == 0 {
+            break;
+        }
+        written += taken as u64;
+    }
+    out.flush().map_err(Failure::output)?;
+    Ok(written)
+}
+
+fn tiles(store: &dyn StoreFace, name: &str, out: &Path) -> Result<()> {
+    let topic = store.topic(name)?;
+    let partitions = topic.partitions()?;
     for partition in 0..partitions {
         let folder = match partitions {
             1 => out.to_owned(),
             _ => out.join(partition.to_string()),
         };
-        let done = topic.export_tiles(&Io::os(), partition, &folder)?;
+        let done = topic.export_tiles(partition, &folder)?;
         let gone = match done.gone {
             0 => String::new(),
             gone => format!("; {} of entries that are not all kept", counted(gone, "file")),

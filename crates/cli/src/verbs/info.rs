@@ -10,15 +10,17 @@ use timestrata::logs::{Logs, is_logs};
 use timestrata::table::is_table;
 use timestrata::timelog::Unit;
 use timestrata::{
-    ColumnSize, Error, ErrorKind, Extent, HistoryStats, QuarantinedFile, Snapshot, Store,
+    Access, ColumnSize, Error, ErrorKind, Extent, HistoryStats, QuarantinedFile, Snapshot, Store,
     StoreStats, Stream, StreamStats, owner_of,
 };
 
-use super::at::At;
 use super::repair::missing_as_json;
 use super::{bytes_shown, counted, grouped};
+use crate::at::At;
+use crate::faces::{expect_directory, open};
 use crate::failure::{Failure, Result};
 use crate::output::table::Table;
+use crate::output::{FormArg, ReportFormat};
 use crate::terminal::push_visible;
 use crate::times;
 
@@ -36,9 +38,8 @@ pub(crate) struct InfoArgs {
     dir: PathBuf,
     /// Only this stream, and what its columns take; default all.
     name: Option<String>,
-    /// Print it as one JSON object.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArg<ReportFormat>,
     #[command(flatten)]
     at: At,
 }
@@ -60,7 +61,11 @@ struct StreamInfo {
 }
 
 pub(crate) fn run(arguments: &InfoArgs) -> Result<()> {
-    let store = arguments.at.open(&arguments.dir)?;
+    expect_directory(
+        &arguments.dir,
+        "give its directory: it may be read while a server has it open",
+    )?;
+    let store = arguments.at.of(open(&arguments.dir, Access::Read)?)?;
     let all = store.streams();
     let (parts, mut known): (Vec<_>, Vec<_>) = all
         .into_iter()
@@ -82,7 +87,7 @@ pub(crate) fn run(arguments: &InfoArgs) -> Result<()> {
     }
     let quarantine = store.quarantine()?;
     let history = store.history()?;
-    let written = match arguments.json {
+    let written = match arguments.form.is_json() {
         true => writeln!(io::stdout(), "{}", as_json(&store, &infos, &quarantine, &history)),
         false => write_text(&store, &infos, &quarantine, &history),
     };

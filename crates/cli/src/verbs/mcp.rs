@@ -7,8 +7,9 @@ use clap::Args;
 use timestrata_mcp::{McpOptions, init_logs};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::at::At;
 use super::sql::{duration, size};
+use crate::at::At;
+use crate::faces::expect_directory;
 use crate::failure::{Failure, Result};
 
 /// Give agents read-only tools over a store, by the Model Context Protocol on stdin and stdout.
@@ -42,6 +43,10 @@ pub(crate) struct McpArgs {
 }
 
 pub(crate) fn run(arguments: &McpArgs) -> Result<()> {
+    expect_directory(
+        &arguments.dir,
+        "give the directory: it may be read while a server has it open",
+    )?;
     init_logs();
     let whole = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
     let options = McpOptions {

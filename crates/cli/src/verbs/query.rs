@@ -1,18 +1,14 @@
 //! `timestrata query`.
 
-use std::path::PathBuf;
-
 use clap::Args;
-use timestrata::Store;
-use timestrata::logs::{Query, is_logs};
-use timestrata::table::{Table, TableScan, is_table};
-use timestrata::timelog::Timelog;
+use timestrata::logs::Query;
 
-use super::at::At;
-use super::{arrivals, range, table_range};
+use crate::at::At;
+use crate::faces::{Kind, RowsWanted, StoreArg, StoreFace};
 use crate::failure::{Failure, Result};
 use crate::message;
-use crate::output::{self, EntryRows, Format, Request};
+use crate::output::{self, EntryRows, FormArg, Format, Request};
+use crate::ranges::{arrivals, range};
 
 /// Print the rows of a range of times, oldest first.
 #[derive(Debug, Args)]
@@ -34,8 +30,8 @@ Examples:
   timestrata query ./store weather --at pin=monday
   timestrata query ./store weather --format arrow > weather.arrow")]
 pub(crate) struct QueryArgs {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The table, time log or log.
     name: String,
     /// First time wanted; default: from the oldest row.
@@ -53,9 +49,8 @@ pub(crate) struct QueryArgs {
     /// Columns wanted, in this order; default all.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
-    /// How to print them.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[command(flatten)]
+    form: FormArg<Format>,
     /// Of a table: leave out what is damaged, and tell which rows are missing, on standard error.
     #[arg(long)]
     skip_damaged: bool,
@@ -64,63 +59,53 @@ pub(crate) struct QueryArgs {
 }
 
 pub(crate) fn run(arguments: &QueryArgs) -> Result<()> {
-    let store = arguments.at.open(&arguments.dir)?;
-    if store.stream(&arguments.name).is_some_and(|stream| is_table(&stream)) {
-        return run_on_table(&store, arguments);
+    let store = arguments.store.read(&arguments.at)?;
+    let kind = store.kind_of(&arguments.name)?;
+    if kind == Some(Kind::Table) {
+        return run_on_table(store.as_ref(), arguments);
     }
     if arguments.skip_damaged {
         let what = "--skip-damaged is for tables";
         return Err(Failure::usage(what, "read the ranges around the damage"));
     }
-    if store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream)) {
-        return run_on_logs(&store, arguments);
+    if kind == Some(Kind::Logs) {
+        return run_on_logs(store.as_ref(), arguments);
     }
-    let log = Timelog::open(&store, &arguments.name)?;
+    let log = store.timelog(&arguments.name)?;
     let range = range(arguments.from.as_deref(), arguments.to.as_deref(), log.unit())?;
-    let mut selection = log.range(range.bounds())?;
-    if arguments.reverse {
-        selection = selection.reverse();
-    }
-    if let Some(limit) = arguments.limit {
-        selection = selection.limit(limit);
-    }
     let request = Request {
-        selection,
-        name: arguments.name.clone(),
-        codec: log.codec(),
+        rows: log.rows(range, arguments.reverse, arguments.limit)?,
         unit: log.unit(),
         columns: arguments.columns.clone(),
     };
-    output::write(&request, arguments.format)?;
+    output::write(&request, arguments.form.get())?;
     Ok(())
 }
 
-fn run_on_table(store: &Store, arguments: &QueryArgs) -> Result<()> {
-    let view = Table::open(store, &arguments.name)?.view()?;
-    let scan = TableScan {
-        range: table_range(&view, (arguments.from.as_deref(), arguments.to.as_deref()))?,
-        columns: arguments.columns.clone(),
+fn run_on_table(store: &dyn StoreFace, arguments: &QueryArgs) -> Result<()> {
+    let wanted = RowsWanted {
+        from: arguments.from.as_deref(),
+        to: arguments.to.as_deref(),
+        columns: arguments.columns.as_deref(),
         limit: arguments.limit,
         reverse: arguments.reverse,
-        ahead: true,
         skip_damaged: arguments.skip_damaged,
     };
-    let mut rows = view.scan(&scan)?;
-    let schema = rows.schema();
-    output::show_batches(&schema, &mut rows, arguments.format)?;
+    let mut rows = store.table(&arguments.name)?.rows(&wanted)?;
+    output::show_batches(&rows.schema(), &mut rows, arguments.form.get())?;
     for missing in rows.missing() {
         message::tell(format_args!("left out: {missing}"));
     }
     Ok(())
 }
 
-fn run_on_logs(store: &Store, arguments: &QueryArgs) -> Result<()> {
+fn run_on_logs(store: &dyn StoreFace, arguments: &QueryArgs) -> Result<()> {
     let query = Query {
         newest_first: arguments.reverse,
         limit: arguments.limit,
         ..arrivals(arguments.from.as_deref(), arguments.to.as_deref())?
     };
-    EntryRows::open(store, &arguments.name, &query, arguments.columns.as_deref())?
-        .show(arguments.format)?;
+    let found = store.logs(&arguments.name)?.search(&query)?;
+    EntryRows::new(found, arguments.columns.as_deref()).show(arguments.form.get())?;
     Ok(())
 }

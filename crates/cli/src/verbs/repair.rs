@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use timestrata::{Io, MissingRange, RepairOptions, RepairReport};
 
 use super::counted;
+use crate::faces::expect_directory;
 use crate::failure::Result;
 use crate::message::tell;
-use crate::output::print;
+use crate::output::{FormArg, ReportFormat, print};
 
 /// Make a new store of what can be read of a damaged one.
 #[derive(Debug, Args)]
@@ -31,15 +32,15 @@ pub(crate) struct RepairArgs {
     /// Only tell what would come of it.
     #[arg(long)]
     dry_run: bool,
-    /// Print the report as one JSON object.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArg<ReportFormat>,
 }
 
 pub(crate) fn run(arguments: &RepairArgs) -> Result<()> {
+    expect_directory(&arguments.dir, "stop the server, and run it on its directory")?;
     let options = RepairOptions { to: arguments.to.clone(), dry_run: arguments.dry_run };
     let report = timestrata::repair(&Io::os(), &arguments.dir, &options)?;
-    match arguments.json {
+    match arguments.form.is_json() {
         true => print(format_args!("{}\n", as_json(&report)))?,
         false => print(&report)?,
     }

@@ -7,6 +7,7 @@ use timestrata::{Access, Error, ErrorKind, Io, Store};
 use timestrata_server::{Config, Server, init_logs};
 
 use super::config::ConfigArgs;
+use crate::faces::expect_directory;
 use crate::failure::{Failure, Result};
 use crate::home::led_home;
 use crate::message::tell;
@@ -37,6 +38,7 @@ pub(crate) struct ServeArgs {
 }
 
 pub(crate) fn run(arguments: &ServeArgs) -> Result<()> {
+    expect_directory(&arguments.dir, "give the directory that the server is to open")?;
     let mut config = arguments.config.layers()?.config()?;
     init_logs(&config);
     let tokens = config

@@ -3,18 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use arrow_schema::SchemaRef;
 use clap::Args;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use timestrata::{Access, Io, Store, duration_of_text, size_of_text};
-use timestrata_sql::{Params, Sql, SqlOptions};
+use timestrata_client::Server;
+use timestrata_sql::{BlockingResult, Params, Sql, SqlOptions};
 
-use super::at::At;
-use super::{counted, open};
+use super::counted;
+use crate::at::At;
+use crate::faces::{Place, Rows, StoreArg, open};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::message::tell;
-use crate::output::{Format, show_batches};
+use crate::output::{FormArg, Format, show_batches};
+
+/// Memory that a query may use where nobody says how much.
+const MEMORY_DEFAULT: u64 = 1 << 30;
 
 /// Ask in SQL, over all tables and logs of a store.
 #[derive(Debug, Args)]
@@ -30,23 +36,23 @@ Examples:
   timestrata sql ./store --format csv \"SELECT * FROM weather LIMIT 10\" > weather.csv
   timestrata sql ./store --timeout 30s \"SELECT count(*) FROM flights a, flights b\"
   timestrata sql ./store --at 1200 \"SELECT count(*) FROM flights\"
+  timestrata sql http://127.0.0.1:8080 --token-file ./token \"SELECT count(*) FROM flights\"
   timestrata sql ./store --write \"DELETE FROM flights WHERE carrier = 'ZZ'\"")]
 pub(crate) struct SqlArgs {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The statement; '-' reads it from stdin.
     query: Option<String>,
-    /// How to print the rows.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// Allow statements that change something: nobody else may be writing.
+    #[command(flatten)]
+    form: FormArg<Format>,
+    /// Allow statements that change something: of a directory nobody else may be writing, and a server must allow it too.
     #[arg(long, conflicts_with = "at")]
     write: bool,
     #[command(flatten)]
     at: At,
-    /// Memory that a query may use; what is more is spilled to disk.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
-    memory: u64,
+    /// Memory that a query may use; what is more is spilled to disk. Default: 1 GiB.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
     /// How long a query may be worked on, such as '30s'; without it there is no limit.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
@@ -61,15 +67,7 @@ pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
 }
 
 pub(crate) fn run(arguments: &SqlArgs) -> Result<()> {
-    let store = match arguments.write {
-        true => open(&arguments.dir, Access::WriteExisting)?,
-        false => arguments.at.open(&arguments.dir)?,
-    };
-    let options = SqlOptions {
-        memory_bytes_max: usize::try_from(arguments.memory).unwrap_or(usize::MAX),
-        read_only: !arguments.write,
-        ..SqlOptions::default()
-    };
+    let face = face(arguments)?;
     let query = match arguments.query.as_deref() {
         Some("-") => Some(std::io::read_to_string(std::io::stdin()).map_err(|cause| {
             Failure::failed(format!("could not read stdin: {cause}"), "send text in UTF-8")
@@ -78,21 +76,120 @@ pub(crate) fn run(arguments: &SqlArgs) -> Result<()> {
     };
     // From here on: until then Ctrl-C ends the command at once.
     let interrupt = Interrupt::listen_to_ctrl_c()?;
-    let sql = Sql::open(&store, options)?;
-    let (time_max, format) = (arguments.timeout, arguments.format);
-    let asking = Asking { store: store.clone(), sql, time_max, format, interrupt };
+    let sql = face.open(&interrupt)?;
+    let (time_max, format) = (arguments.timeout, arguments.form.get());
+    let asking = Asking { sql, time_max, format, interrupt };
     let done = match query {
         None => converse(&asking),
         Some(query) => asking.answer(&query).map(drop),
     };
-    drop(asking);
-    done.and(store.close().map_err(Failure::from))
+    let closed = asking.sql.close();
+    done.and(closed)
+}
+
+/// Who answers statements.
+trait SqlFace {
+    /// The rows of one, which is given up when somebody interrupts it.
+    fn rows(&self, statement: &str, time_max: Option<Duration>) -> Result<Box<dyn Rows>>;
+    fn close(&self) -> Result<()>;
+}
+
+/// Who is going to answer them: a store is opened, or told from a server, before anybody listens for Ctrl-C.
+enum Opening<'a> {
+    Here(Store, SqlOptions),
+    There(&'a SqlArgs, &'a str),
+}
+
+fn face(arguments: &SqlArgs) -> Result<Opening<'_>> {
+    let dir = match &arguments.store.store {
+        Place::Server(_) if arguments.memory.is_some() => {
+            return Err(Failure::usage(
+                "--memory is for a store's directory",
+                "the server's own setting says what a query may use: 'sql.memory'",
+            ));
+        }
+        Place::Server(url) => return Ok(Opening::There(arguments, url)),
+        Place::Directory(dir) => dir,
+    };
+    let store = open(dir, if arguments.write { Access::WriteExisting } else { Access::Read })?;
+    let store = arguments.at.of(store)?;
+    let memory = arguments.memory.unwrap_or(MEMORY_DEFAULT);
+    let options = SqlOptions {
+        memory_bytes_max: usize::try_from(memory).unwrap_or(usize::MAX),
+        read_only: !arguments.write,
+        ..SqlOptions::default()
+    };
+    Ok(Opening::Here(store, options))
+}
+
+impl Opening<'_> {
+    fn open(self, interrupt: &Interrupt) -> Result<Box<dyn SqlFace>> {
+        match self {
+            Self::Here(store, options) => {
+                let sql = Sql::open(&store, options)?;
+                Ok(Box::new(OpenedSql { store, sql, interrupt: interrupt.clone() }))
+            }
+            Self::There(arguments, url) => {
+                let server = arguments.store.server(url, Some(interrupt))?;
+                let (at, may_write) = (arguments.at.text(), arguments.write);
+                Ok(Box::new(ServedSql { server, at, may_write }))
+            }
+        }
+    }
+}
+
+struct OpenedSql {
+    store: Store,
+    sql: Sql,
+    interrupt: Interrupt,
+}
+
+impl Rows for BlockingResult {
+    fn schema(&self) -> SchemaRef {
+        Self::schema(self)
+    }
+}
+
+impl SqlFace for OpenedSql {
+    fn rows(&self, statement: &str, time_max: Option<Duration>) -> Result<Box<dyn Rows>> {
+        let heard = self.interrupt.clone();
+        let running = self.store.begin_query_for(statement, time_max, move || !heard.is_heard());
+        let sql = self.sql.for_query(&running);
+        drop(running);
+        Ok(Box::new(sql.query_blocking(statement, Params::none())?))
+    }
+
+    fn close(&self) -> Result<()> {
+        Ok(self.store.close()?)
+    }
+}
+
+struct ServedSql {
+    server: Server,
+    at: Option<String>,
+    may_write: bool,
+}
+
+impl SqlFace for ServedSql {
+    fn rows(&self, statement: &str, time_max: Option<Duration>) -> Result<Box<dyn Rows>> {
+        if !self.may_write && !timestrata_sql::is_query(statement)? {
+            let message = "SQL is for reading here: no statement may write";
+            return Err(Failure::failed(
+                message,
+                "say --write, and have the server allow it: 'sql.may_write'",
+            ));
+        }
+        Ok(Box::new(self.server.sql(statement, self.at.as_deref(), time_max)?))
+    }
+
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Who asks, and how.
 struct Asking {
-    store: Store,
-    sql: Sql,
+    sql: Box<dyn SqlFace>,
     time_max: Option<Duration>,
     format: Format,
     interrupt: Interrupt,
@@ -101,15 +198,10 @@ struct Asking {
 impl Asking {
     /// Prints the rows of a query, which ends with Ctrl-C. Gives how many there were.
     fn answer(&self, query: &str) -> Result<u64> {
-        let heard = self.interrupt.clone();
-        let running = self.store.begin_query_for(query, self.time_max, move || !heard.is_heard());
-        let sql = self.sql.for_query(&running);
-        drop(running);
-        let shown = sql.query_blocking(query, Params::none()).map_err(Failure::from);
-        let shown = shown.and_then(|mut rows| {
-            let schema = rows.schema();
-            show_batches(&schema, &mut rows, self.format)
-        });
+        let shown = self
+            .sql
+            .rows(query, self.time_max)
+            .and_then(|mut rows| show_batches(&rows.schema(), &mut rows, self.format));
         // It was for this query.
         self.interrupt.forget();
         shown

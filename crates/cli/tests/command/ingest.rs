@@ -175,7 +175,7 @@ fn the_logs_unit_is_its_own_and_that_of_integers_the_files() {
     let rows = runner.ok(&["query", "store", "trades", "--format", "csv", "--columns", "time"]);
     assert_eq!(rows, "time\n2013-01-01T06:00:00.000000000Z\n2013-01-01T06:00:00.123456789Z\n");
     runner.fails(&[&load[..], &["--log-unit", "ms"]].concat(), 1, &["unit 'ns'", "unit 'ms'"]);
-    runner.ok(&[&load[..], &["--unit", "ns"]].concat());
+    runner.ok(&[&load[..], &["--time-unit", "ns"]].concat());
     let first = runner.ok(&["query", "store", "trades", "--limit", "1", "--format", "csv"]);
     assert!(first.contains("1970-01-01T00:00:01.357020000Z,1357020000,2"), "{first}");
 }

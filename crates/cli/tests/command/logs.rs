@@ -64,7 +64,7 @@ fn a_search_gives_all_hits_oldest_first_where_nobody_says_otherwise() {
     assert_eq!(found(&runner, &[]), (0..20).collect::<Vec<_>>());
     assert_eq!(found(&runner, &["7"]), [7]);
     assert_eq!(found(&runner, &["SERVED", "--limit", "3"]), [0, 1, 2]);
-    assert_eq!(found(&runner, &["--newest", "--limit", "3"]), [19, 18, 17]);
+    assert_eq!(found(&runner, &["--reverse", "--limit", "3"]), [19, 18, 17]);
     assert_eq!(found(&runner, &["--reverse", "--limit", "1"]), [19]);
     assert_eq!(found(&runner, &["--last", "3"]), [17, 18, 19]);
     assert_eq!(found(&runner, &["--limit", "0"]), [] as [i64; 0]);
@@ -90,7 +90,7 @@ fn a_filter_may_be_one_word_of_the_shell_or_several() {
 #[test]
 fn an_answer_that_was_cut_says_how_to_go_on() {
     let runner = store();
-    for order in [&[][..], &["--newest"], &["--by", "source_time"]] {
+    for order in [&[][..], &["--reverse"], &["--by", "source_time"]] {
         let search = ["logs", "search", "store", "app", "--format", "message", "--limit", "7"];
         let mut after = Vec::new();
         let mut numbers = Vec::new();
@@ -106,15 +106,15 @@ fn an_answer_that_was_cut_says_how_to_go_on() {
             after = vec!["--after".to_owned(), position.to_owned()];
         }
         let mut expected: Vec<_> = (0..20).map(|number| number.to_string()).collect();
-        if order == ["--newest"] {
+        if order == ["--reverse"] {
             expected.reverse();
         }
         assert_eq!(numbers, expected, "{order:?}");
     }
     let last = runner.told(&["logs", "search", "store", "app", "--last", "19"]);
-    assert!(last.contains("there are earlier entries: --newest --after "), "{last}");
+    assert!(last.contains("there are earlier entries: --reverse --after "), "{last}");
     let position = last.trim().rsplit(' ').next().unwrap();
-    assert_eq!(found(&runner, &["--newest", "--after", position]), [0]);
+    assert_eq!(found(&runner, &["--reverse", "--after", position]), [0]);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_terminal_gets_colours_and_the_last_thousand_entries() {
     let Some(shown) = on_a_terminal(&runner, &shell) else { return };
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(lines.len(), 1_001, "{}", lines.len());
-    let is_told = |line: &str| line.contains("there are earlier entries: --newest --after ");
+    let is_told = |line: &str| line.contains("there are earlier entries: --reverse --after ");
     assert!(lines.iter().any(|line| is_told(line)), "{:?}", lines.last());
     assert!(shown.contains("\x1b[32mINFO \x1b[0m request 500 "), "{}", lines[0]);
     assert!(!shown.contains("request 499 "));

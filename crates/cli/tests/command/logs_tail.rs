@@ -70,7 +70,7 @@ fn a_tail_sees_what_another_process_writes_and_ends_in_good_order() {
         assert_eq!(tail.line(), "old again");
         assert_eq!(tail.end("-INT"), Some(0), "Ctrl-C");
     }
-    let mut tail = Tail::start(&runner, &["tail", "store", "app", "--lines", "1"]);
+    let mut tail = Tail::start(&runner, &["tail", "store", "app", "--last", "1"]);
     assert!(tail.line().ends_with(" -     old again"), "the verb for topics knows logs");
     assert_eq!(tail.end("-TERM"), Some(0));
     let keyed = ["tail", "store", "app", "--format", "keyed"];

@@ -122,7 +122,7 @@ fn a_signing_key_that_others_could_change_signs_nothing() {
 }
 
 impl Runner {
-    fn set_mode(&self, name: &str, mode: u32) {
+    pub(crate) fn set_mode(&self, name: &str, mode: u32) {
         std::fs::set_permissions(self.path(name), Permissions::from_mode(mode)).unwrap();
     }
 }

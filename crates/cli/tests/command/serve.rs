@@ -12,8 +12,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(runner: &Runner) -> Self {
+        Self::start_with(runner, &[])
+    }
+
+    pub(crate) fn start_with(runner: &Runner, more: &[&str]) -> Self {
         let serve = ["serve", "store", "--listen", "127.0.0.1:0", "--set", "log.level=error"];
-        let mut command = runner.command(&serve);
+        let mut command = runner.command(&[&serve, more].concat());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();

@@ -1,8 +1,9 @@
-//! Entries of logs as bodies: JSON, or a JSON object a line; read as the client takes them.
+//! Entries of logs as bodies: JSON, a JSON object a line, or their columns; read as the client takes them.
 
 use std::fmt::Write as _;
 use std::io;
 
+use arrow_schema::SchemaRef;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
@@ -11,10 +12,11 @@ use timestrata_engine::RunningQuery;
 use timestrata_logs::{Clock, Entries, EntryRef};
 use tokio::runtime::Handle;
 
-use super::{JSON, accepted};
+use super::{ARROW, AnswerForm, AnswerRows, JSON, accepted, of_rows};
 use crate::entries::EntryCursor;
 use crate::error::Result;
 use crate::query_task::run_query;
+use crate::state::AppState;
 
 const LINES: &str = "application/x-ndjson";
 /// Bytes that go out at once.
@@ -26,6 +28,8 @@ pub(crate) enum EntriesForm {
     Json,
     /// An object a line.
     Lines,
+    /// The columns that the stream of the log has, for those who know what a log is.
+    Arrow,
 }
 
 impl EntriesForm {
@@ -35,23 +39,45 @@ impl EntriesForm {
     /// `406` if it accepts none.
     pub(crate) fn accepted(headers: &HeaderMap) -> Result<Self> {
         let known = format!("entries are {JSON} or {LINES}");
+        accepted(headers, Self::Json, &known, Self::of_kind)
+    }
+
+    /// The same of entries of logs, which can be had in columns as well.
+    ///
+    /// # Errors
+    /// `406` if it accepts none.
+    pub(crate) fn accepted_of_logs(headers: &HeaderMap) -> Result<Self> {
+        let known = format!("entries are {JSON}, {LINES} or {ARROW}");
         accepted(headers, Self::Json, &known, |kind| match kind {
+            ARROW => Some(Self::Arrow),
+            kind => Self::of_kind(kind),
+        })
+    }
+
+    fn of_kind(kind: &str) -> Option<Self> {
+        match kind {
             "*/*" | "application/*" | JSON => Some(Self::Json),
             LINES | "application/jsonl" => Some(Self::Lines),
             _ => None,
-        })
+        }
     }
 
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Json => JSON,
             Self::Lines => LINES,
+            Self::Arrow => ARROW,
         }
     }
 }
 
-/// Batches of entries, read when they are asked for.
-pub(crate) type Found = Box<dyn Iterator<Item = timestrata_engine::Result<Entries>> + Send>;
+/// Batches of entries, read when they are asked for, and the columns that they have.
+pub(crate) struct Found {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: FoundBatches,
+}
+
+type FoundBatches = Box<dyn Iterator<Item = timestrata_engine::Result<Entries>> + Send>;
 
 /// An answer of the batches that `begin` gives, in the order of a clock. Each entry has its `position`
 /// in that order besides, to go on behind it.
@@ -60,14 +86,23 @@ pub(crate) type Found = Box<dyn Iterator<Item = timestrata_engine::Result<Entrie
 /// Those of `begin`, and of a read before anything was sent. One in the middle cuts the connection, so
 /// that no client takes a part for the whole.
 pub(crate) async fn of_entries(
+    state: AppState,
     form: EntriesForm,
     by: Clock,
     query: RunningQuery,
     begin: impl FnOnce() -> Result<Found> + Send + 'static,
 ) -> Result<Response> {
     let asked = query.clone();
+    if form == EntriesForm::Arrow {
+        return run_query(&Handle::current(), &query, move || {
+            let Found { schema, batches } = begin()?;
+            let batches = Box::new(batches.map(|entries| Ok(entries?.columns().clone())));
+            of_rows(&state, AnswerForm::Arrow, AnswerRows { schema, batches, query: Some(asked) })
+        })
+        .await;
+    }
     let (first, rest) = run_query(&Handle::current(), &query, move || {
-        let mut writer = EntryWriter::new(form, by, asked, begin()?);
+        let mut writer = EntryWriter::new(form, by, asked, begin()?.batches);
         Ok((writer.piece()?, writer))
     })
     .await?;
@@ -113,14 +148,14 @@ struct EntryWriter {
     form: EntriesForm,
     by: Clock,
     query: RunningQuery,
-    found: EntryCursor<Found>,
+    found: EntryCursor<FoundBatches>,
     is_begun: bool,
     has_entries: bool,
     is_done: bool,
 }
 
 impl EntryWriter {
-    fn new(form: EntriesForm, by: Clock, query: RunningQuery, found: Found) -> Self {
+    fn new(form: EntriesForm, by: Clock, query: RunningQuery, found: FoundBatches) -> Self {
         let (is_begun, has_entries, is_done) = (false, false, false);
         Self { form, by, query, found: EntryCursor::new(found), is_begun, has_entries, is_done }
     }
@@ -136,7 +171,7 @@ impl EntryWriter {
     fn write(&mut self) -> timestrata_engine::Result<Bytes> {
         let (begin, between, behind, end) = match self.form {
             EntriesForm::Json => (r#"{"success":true,"data":["#, ",", "", r#"],"error":null}"#),
-            EntriesForm::Lines => ("", "", "\n", ""),
+            _ => ("", "", "\n", ""),
         };
         let mut out = String::new();
         if !std::mem::replace(&mut self.is_begun, true) {

@@ -130,6 +130,17 @@ fn answer(form: EntriesForm, commits: &[CommittedChanges], next: SeqNo) -> Resul
     Ok(([(header::CONTENT_TYPE, form.content_type())], out).into_response())
 }
 
+/// A commit as `GET /changes` has it as a line of JSON, for those who read a store themselves.
+///
+/// # Errors
+/// Those of reading its rows; `TooLarge` where there are too many for one line.
+pub fn commit_as_json(commit: &CommittedChanges) -> timestrata::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    write_commit(commit, &mut line).map_err(Failure::into_error)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
 fn write_commit(commit: &CommittedChanges, out: &mut Vec<u8>) -> Result<()> {
     let time_ms = commit.time_ms.and_then(|time_ms| i64::try_from(time_ms).ok());
     let time = time_ms.map(|time_ms| time_text(time_ms.saturating_mul(1_000_000)));

@@ -2,11 +2,12 @@
 
 use std::io::Read;
 
+use arrow_schema::TimeUnit;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde_json::json;
-use timestrata_engine::Durability;
+use timestrata_engine::{Durability, RunCompression};
 use timestrata_ingest::rows::{Compression, Format, OnError, ReadOptions, open_reader};
 use timestrata_table::{
     Commits, IngestOptions, OnMismatch, Table, TableOptions, WriteOptions, ingest as ingest_rows,
@@ -33,6 +34,21 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     parameter("header", Form::Truth, "false: CSV without a line of names"),
     parameter("on_error", Form::OneOf(&["fail", "skip"]), "What to do with a bad row"),
     parameter(
+        "time_unit",
+        Form::OneOf(&["s", "ms", "us", "ns"]),
+        "The unit of whole numbers in the time column; by their size unless given",
+    ),
+    parameter(
+        "ids",
+        Form::Truth,
+        "Whether a new table tells its rows apart by a column `id`; if it has no key unless given",
+    ),
+    parameter(
+        "compression",
+        Form::Text,
+        "How compacted rows are packed: zstd, zstd:LEVEL, lz4 or none",
+    ),
+    parameter(
         "on_mismatch",
         Form::OneOf(&["error", "widen"]),
         "What to do with values of another type than their column's",
@@ -51,6 +67,9 @@ struct IngestParameters {
     tags: Vec<String>,
     delimiter: Option<u8>,
     has_header: bool,
+    time_unit: Option<TimeUnit>,
+    ids: Option<bool>,
+    compression: Option<RunCompression>,
     on_error: OnError,
     on_mismatch: OnMismatch,
     batch_rows: Option<usize>,
@@ -71,6 +90,18 @@ impl IngestParameters {
             tags: asked.names("tags")?,
             delimiter,
             has_header: asked.truth("header")?.unwrap_or(true),
+            time_unit: asked.word(
+                "time_unit",
+                &[
+                    ("", None),
+                    ("s", Some(TimeUnit::Second)),
+                    ("ms", Some(TimeUnit::Millisecond)),
+                    ("us", Some(TimeUnit::Microsecond)),
+                    ("ns", Some(TimeUnit::Nanosecond)),
+                ],
+            )?,
+            ids: asked.truth("ids")?,
+            compression: asked.parsed("compression")?,
             on_error: asked
                 .word("on_error", &[("fail", OnError::Fail), ("skip", OnError::Skip)])?,
             on_mismatch: asked.word(
@@ -111,6 +142,7 @@ impl IngestParameters {
             delimiter: self.delimiter,
             has_header: self.has_header,
             time: self.time.clone(),
+            time_unit: self.time_unit,
             on_error: self.on_error,
             ..ReadOptions::default()
         })
@@ -122,7 +154,8 @@ impl IngestParameters {
             commits: self.batch_rows.map_or(Commits::One, Commits::Every),
             table: TableOptions {
                 time: self.time.clone(),
-                hand_out_ids: self.key.is_empty(),
+                hand_out_ids: self.ids.unwrap_or(self.key.is_empty()),
+                compression: self.compression,
                 key: self.key.clone(),
                 tags: self.tags.clone(),
                 ..TableOptions::default()

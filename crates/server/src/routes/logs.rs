@@ -30,7 +30,8 @@ const BY: Parameter = parameter(
 );
 const TIMEOUT: Parameter =
     parameter("timeout", Form::Duration, "The longest time that it may be worked on");
-const ENTRIES: &[&str] = &["application/json", "application/x-ndjson"];
+const ENTRIES: &[&str] =
+    &["application/json", "application/x-ndjson", "application/vnd.apache.arrow.stream"];
 
 pub(super) const ENDPOINTS: &[Route] = &[
     Route::get("/logs", Needs::Token, "The names of the logs", || get(list)),
@@ -111,7 +112,7 @@ pub(super) const ENDPOINTS: &[Route] = &[
         FILTER,
         parameter("after", Form::Time, "The timestamp of the last entry that was seen"),
     ])
-    .gives(&["text/event-stream"]),
+    .gives(&["text/event-stream", "application/vnd.apache.arrow.stream"]),
 ];
 
 /// `GET /logs`.

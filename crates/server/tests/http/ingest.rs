@@ -89,3 +89,20 @@ fn many_clients_at_once_are_each_whole() {
     let expected: Vec<_> = (0..clients).map(|c| json!({ "client": c, "n": 500 })).collect();
     assert_eq!(rows, json!(expected));
 }
+
+#[test]
+fn a_table_without_ids_a_unit_of_times_and_a_packing_can_be_asked_for() {
+    let server = Harness::new();
+    let body = b"time,x\n5,1\n7,2\n";
+    let path = "/tables/t/ingest?ids=false&time_unit=s&compression=zstd:3";
+    server.post(path, "text/csv", body).data();
+    let rows = server.get("/tables/t/query").data();
+    assert_eq!(rows[1], json!({ "time": "1970-01-01T00:00:07Z", "x": 2 }));
+    server.post("/tables/numbered/ingest?time_unit=s", "text/csv", body).data();
+    assert_eq!(server.get("/tables/numbered/query").data()[1]["id"], 2);
+    let keyed = "/tables/keyed/ingest?key=x&ids=true";
+    server.post(keyed, "text/csv", body).error(400);
+    for wrong in ["ids=maybe", "time_unit=h", "compression=zip"] {
+        server.post(&format!("/tables/u/ingest?{wrong}"), "text/csv", body).error(400);
+    }
+}

@@ -1,8 +1,9 @@
 //! Logs: what is found, in which form, and how to go on from there.
 
+use arrow_ipc::reader::StreamReader;
 use serde_json::{Value, json};
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_logs::{Level, Logs, LogsOptions, NewEntry};
+use timestrata_logs::{EntryReader, Level, Logs, LogsOptions, NewEntry};
 
 use crate::harness::Harness;
 
@@ -217,4 +218,40 @@ fn searches_are_counted() {
     let metrics = server.get("/metrics");
     assert!(metrics.text().contains("timestrata_log_searches_total 2"), "{}", metrics.text());
     assert!(metrics.text().contains("timestrata_log_tails_open 0"));
+}
+
+#[test]
+fn entries_can_be_had_in_the_columns_that_they_have() {
+    const ARROW: &str = "application/vnd.apache.arrow.stream";
+    let server = Harness::new();
+    let lines =
+        b"{\"msg\":\"one\",\"n\":1}\n{\"msg\":\"two\",\"n\":2}\n{\"msg\":\"three\",\"n\":3}\n";
+    server.post("/logs/app", "application/x-ndjson", lines).data();
+    let messages = |path: &str| -> Vec<String> {
+        let answer = server.get_as(path, ARROW);
+        assert_eq!((answer.status, answer.kind.as_str()), (200, ARROW), "{path}");
+        let rows = StreamReader::try_new(answer.body.as_slice(), None).unwrap();
+        let reader = EntryReader::new(&rows.schema()).unwrap();
+        rows.flat_map(|batch| {
+            let entries = reader.entries(batch.unwrap()).unwrap();
+            let shown =
+                entries.iter().map(|entry| format!("{} {}", entry.message(), entry.fields_json()));
+            shown.collect::<Vec<_>>()
+        })
+        .collect()
+    };
+    let [one, two, three] = ["one {\"n\":1}", "two {\"n\":2}", "three {\"n\":3}"];
+    assert_eq!(messages("/logs/app/search?limit=none"), [one, two, three]);
+    assert_eq!(messages("/logs/app/search?order=desc&limit=1"), [three]);
+    assert_eq!(messages("/logs/app/search?filter=absent"), [""; 0]);
+    let found = server.get("/logs/app/search").data();
+    let time = found[1]["timestamp"].as_str().unwrap();
+    assert_eq!(
+        messages(&format!("/logs/app/context?timestamp={time}&before=1&after=0")),
+        [one, two]
+    );
+    assert_eq!(messages("/logs/app/tail?after=0"), [one, two, three]);
+    assert_eq!(messages(&format!("/logs/app/tail?after={time}")), [three]);
+    assert_eq!(server.get_as("/logs/app/search", "text/csv").status, 406);
+    assert_eq!(server.get_as("/logs/app/tail", "text/csv").status, 406);
 }

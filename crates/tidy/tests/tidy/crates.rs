@@ -4,7 +4,7 @@ use timestrata_tidy::{expect_none, texts};
 use toml::{Table, Value};
 
 /// Each crate of the workspace, and those it may stand on.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 26] = [
     ("lab/cutfs", &["io"]),
     ("crates/io", &[]),
     ("crates/format", &[]),
@@ -47,7 +47,8 @@ const MAY_USE: [(&str, &[&str]); 25] = [
         ],
     ),
     ("crates/mcp", &["codeindex", "timestrata"]),
-    ("crates/cli", &["codeindex", "engine", "mcp", "timestrata", "sql", "server"]),
+    ("crates/client", &["engine", "logs"]),
+    ("crates/cli", &["client", "codeindex", "engine", "mcp", "timestrata", "sql", "server"]),
     (
         "python",
         &[

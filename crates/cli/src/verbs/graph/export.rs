@@ -11,15 +11,15 @@ use timestrata_codeindex::node_of;
 use super::super::grouped;
 use super::GraphOfStore;
 use crate::failure::{Failure, Result};
+use crate::output::{Form, FormArg, ReportFormat};
 
 /// Print how much of what a graph has.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     of: GraphOfStore,
-    /// Print it as one JSON object.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArg<ReportFormat>,
 }
 
 /// Print all blocks and edges of a graph.
@@ -27,9 +27,8 @@ pub(crate) struct StatsArgs {
 pub(crate) struct GraphExportArgs {
     #[command(flatten)]
     of: GraphOfStore,
-    /// How they are printed.
-    #[arg(long, value_enum, default_value_t = GraphFormat::Json)]
-    format: GraphFormat,
+    #[command(flatten)]
+    form: FormArg<GraphFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -40,6 +39,11 @@ enum GraphFormat {
     Json,
     /// A graph for Graphviz.
     Dot,
+}
+
+impl Form for GraphFormat {
+    const DEFAULT: &'static str = "json";
+    const JSON: Self = Self::Json;
 }
 
 pub(super) fn stats(arguments: &StatsArgs) -> Result<()> {
@@ -54,7 +58,7 @@ pub(super) fn stats(arguments: &StatsArgs) -> Result<()> {
         *edges.entry(edge?.key.kind.to_string()).or_insert(0_u64) += 1;
     }
     let mut out = io::stdout().lock();
-    let written = if arguments.json {
+    let written = if arguments.form.is_json() {
         writeln!(out, "{}", json!({ "blocks": blocks, "edges": edges }))
     } else {
         let lines = |what: &str, counts: &BTreeMap<String, u64>| -> String {
@@ -71,7 +75,7 @@ pub(super) fn stats(arguments: &StatsArgs) -> Result<()> {
 pub(super) fn run(arguments: &GraphExportArgs) -> Result<()> {
     let view = arguments.of.view()?;
     let mut out = BufWriter::new(io::stdout().lock());
-    match arguments.format {
+    match arguments.form.get() {
         GraphFormat::Json => json_lines(&view, &mut out)?,
         GraphFormat::Text => named_edges(&view, &mut out, &["", " -", "-> ", "\n"], "")?,
         GraphFormat::Dot => {

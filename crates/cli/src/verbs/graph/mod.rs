@@ -12,9 +12,11 @@ use clap::{Args, ValueEnum};
 use timestrata::Access;
 use timestrata::graph::{Graph, GraphOptions, GraphView};
 
-use super::at::At;
-use super::{open, verbs};
+use super::verbs;
+use crate::at::At;
+use crate::faces::{expect_directory, open};
 use crate::failure::Result;
+use crate::output::Form;
 
 /// Index sources as a code graph, or import an index of them, and ask it who calls what.
 #[derive(Debug, Args)]
@@ -50,6 +52,9 @@ verbs! {
     Export: export::GraphExportArgs => export::run,
 }
 
+/// What to do where a server has the store: its graphs are asked for over HTTP, block by block.
+const INSTEAD: &str = "give its directory, which may be read while a server has it open; programs ask the server's /graphs";
+
 /// A graph of a store.
 #[derive(Debug, Args)]
 struct GraphOfStore {
@@ -63,13 +68,15 @@ struct GraphOfStore {
 
 impl GraphOfStore {
     fn view(&self) -> Result<GraphView> {
-        let store = self.at.open(&self.dir)?;
+        expect_directory(&self.dir, INSTEAD)?;
+        let store = self.at.of(open(&self.dir, Access::Read)?)?;
         Ok(Graph::open(&store, &self.graph)?.view()?)
     }
 }
 
 /// Fills a graph, which is made if it is missing; where that fails, one that was made for it goes again.
 fn fill(dir: &Path, name: &str, work: impl FnOnce(&Graph) -> Result<()>) -> Result<()> {
+    expect_directory(dir, INSTEAD)?;
     let store = open(dir, Access::Write)?;
     let is_new = store.stream(name).is_none();
     let graph = Graph::create(&store, name, &GraphOptions::default())?;
@@ -91,6 +98,11 @@ enum ShownFormat {
     Text,
     /// A JSON object a line.
     Json,
+}
+
+impl Form for ShownFormat {
+    const DEFAULT: &'static str = "text";
+    const JSON: Self = Self::Json;
 }
 
 pub(crate) fn run(arguments: &GraphCommand) -> Result<()> {

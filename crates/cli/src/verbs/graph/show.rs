@@ -11,6 +11,7 @@ use timestrata_codeindex::{Relation, Shown, chain, find as find_name, shown_edge
 use super::{GraphOfStore, ShownFormat};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+use crate::output::FormArg;
 
 /// Print what has a name, with file and line.
 #[derive(Debug, Args)]
@@ -19,9 +20,8 @@ pub(crate) struct FindArgs {
     of: GraphOfStore,
     /// The name.
     name: String,
-    /// How it is printed.
-    #[arg(long, value_enum, default_value_t = ShownFormat::Text)]
-    format: ShownFormat,
+    #[command(flatten)]
+    form: FormArg<ShownFormat>,
 }
 
 /// Print what a name is linked to, with file and line of each place.
@@ -41,9 +41,8 @@ pub(crate) struct ShowArgs {
     what: Relation,
     /// The name.
     name: String,
-    /// How it is printed.
-    #[arg(long, value_enum, default_value_t = ShownFormat::Text)]
-    format: ShownFormat,
+    #[command(flatten)]
+    form: FormArg<ShownFormat>,
 }
 
 /// Reads the name of a relation.
@@ -63,9 +62,8 @@ pub(crate) struct PathArgs {
     from: String,
     /// Where it ends.
     to: String,
-    /// How it is printed.
-    #[arg(long, value_enum, default_value_t = ShownFormat::Text)]
-    format: ShownFormat,
+    #[command(flatten)]
+    form: FormArg<ShownFormat>,
 }
 
 /// What has a name; an error if nothing has.
@@ -82,7 +80,7 @@ fn named(view: &GraphView, of: &GraphOfStore, name: &str) -> Result<Vec<Shown>> 
 
 pub(super) fn find(arguments: &FindArgs) -> Result<()> {
     let view = arguments.of.view()?;
-    let mut out = Printer::new(arguments.format);
+    let mut out = Printer::new(arguments.form.get());
     for shown in named(&view, &arguments.of, &arguments.name)? {
         out.print(&shown, None)?;
     }
@@ -93,7 +91,7 @@ pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
     let view = arguments.of.view()?;
     let relation = arguments.what;
     let (direction, kind) = relation.edges();
-    let mut out = Printer::new(arguments.format);
+    let mut out = Printer::new(arguments.form.get());
     let candidates = named(&view, &arguments.of, &arguments.name)?;
     let is_one_of_many = candidates.len() > 1;
     let mut is_any = false;
@@ -109,7 +107,7 @@ pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
     if !is_any {
         return Err(Failure::plain(relation.none(&arguments.name)));
     }
-    if let ([first, _, ..], ShownFormat::Text) = (candidates.as_slice(), arguments.format) {
+    if let ([first, _, ..], ShownFormat::Text) = (candidates.as_slice(), arguments.form.get()) {
         tell(format_args!(
             "{} things are called '{}', 'graph find' lists them; a longer name means fewer, such as '{}'",
             candidates.len(),
@@ -132,7 +130,7 @@ pub(super) fn path(arguments: &PathArgs) -> Result<()> {
             arguments.from, arguments.to
         )));
     };
-    let mut out = Printer::new(arguments.format);
+    let mut out = Printer::new(arguments.form.get());
     for shown in &route {
         out.print(shown, None)?;
     }

@@ -1,6 +1,7 @@
 //! `timestrata ingest`.
 
 mod logs;
+mod served;
 mod table;
 mod timelog;
 
@@ -9,10 +10,11 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use timestrata::RunCompression;
 use timestrata::timelog::Unit;
+use timestrata::{Access, RunCompression};
 
-use crate::failure::Result;
+use crate::faces::{Kind, Place, StoreArg};
+use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
 use crate::verbs::{counted, grouped};
@@ -46,16 +48,16 @@ Examples:
   journalctl -f -o export | timestrata ingest ./store host - --as logs
   tail -n +1 -f app.jsonl | timestrata ingest ./store app - --as timelog --time at --batch-rows 100")]
 pub(crate) struct IngestArgs {
-    /// The store's directory; made if missing.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The table, time log or log; made if missing.
     name: String,
     /// Files to load, in this order; '-' is stdin.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// What to load them as.
+    /// What to load them as; default: as what the name stands for already.
     #[arg(long = "as", value_enum)]
-    model: Model,
+    model: Option<Model>,
     /// The column that has the time; default: as the table has it, else the first of times, those
     /// called timestamp, time, ts, datetime or date before others.
     #[arg(long, value_name = "COLUMN")]
@@ -83,7 +85,7 @@ pub(crate) struct IngestArgs {
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
     /// Unit of integers in the time column; default: by their magnitude.
-    #[arg(long, value_parser = unit(), visible_alias = "unit", value_name = "UNIT")]
+    #[arg(long, value_parser = unit(), value_name = "UNIT")]
     time_unit: Option<Unit>,
     /// Unit of the log's timestamps; default: as the log has it, and ms in a new one.
     #[arg(long, value_parser = unit(), value_name = "UNIT")]
@@ -101,7 +103,7 @@ pub(crate) struct IngestArgs {
     #[arg(long, value_name = "ROWS", value_parser = at_least_one)]
     batch_rows: Option<usize>,
     /// What to do with a bad row.
-    #[arg(long, value_enum, default_value_t = OnError::Stop)]
+    #[arg(long, value_enum, default_value_t = OnError::Fail)]
     on_error: OnError,
     #[command(flatten)]
     logs: logs::LogArgs,
@@ -140,8 +142,8 @@ fn unit() -> impl TypedValueParser<Value = Unit> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OnError {
-    /// Commit the rows before it, say where it is, and fail.
-    Stop,
+    /// Say where it is, and fail; of a time log the rows before it stay.
+    Fail,
     /// Leave it out, say so, and go on.
     Skip,
 }
@@ -164,13 +166,42 @@ fn at_least_one(text: &str) -> std::result::Result<usize, String> {
 
 /// Loads the files as what the arguments say.
 pub(crate) fn run(arguments: &IngestArgs) -> Result<()> {
-    if arguments.model != Model::Logs {
+    let model = match arguments.model {
+        Some(model) => model,
+        None => known_model(arguments)?,
+    };
+    if model != Model::Logs {
         arguments.logs.expect_none()?;
     }
-    match arguments.model {
-        Model::Timelog => timelog::run(arguments),
-        Model::Table => table::run(arguments),
-        Model::Logs => logs::run(arguments),
+    match (model, &arguments.store.store) {
+        (Model::Timelog, _) => timelog::run(arguments),
+        (Model::Table, Place::Directory(dir)) => table::run(dir, arguments),
+        (Model::Logs, Place::Directory(dir)) => logs::run(dir, arguments),
+        // Whole files go to a server, which reads them as this command does.
+        (Model::Table, Place::Server(url)) => served::run_on_table(url, arguments),
+        (Model::Logs, Place::Server(url)) => served::run_on_logs(url, arguments),
+    }
+}
+
+/// What a name stands for, where nobody says what to load files as.
+fn known_model(arguments: &IngestArgs) -> Result<Model> {
+    let name = &arguments.name;
+    let known = match &arguments.store.store {
+        Place::Directory(dir) if !dir.exists() => None,
+        _ => arguments.store.open(Access::Read, None)?.kind_of(name)?,
+    };
+    match known {
+        Some(Kind::Table) => Ok(Model::Table),
+        Some(Kind::Timelog) => Ok(Model::Timelog),
+        Some(Kind::Logs) => Ok(Model::Logs),
+        Some(Kind::Topic) => Err(Failure::usage(
+            format!("'{name}' is a topic"),
+            "records come in by 'timestrata produce'",
+        )),
+        None => Err(Failure::usage(
+            format!("'{name}' is new: what is it to be?"),
+            "say --as table, --as timelog or --as logs",
+        )),
     }
 }
 

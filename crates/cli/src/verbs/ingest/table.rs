@@ -11,17 +11,13 @@ use timestrata::timelog::Unit;
 use timestrata::{Access, Durability, Io, Store};
 
 use super::{IngestArgs, Mismatch, OnError, Outcome, progress_bar};
+use crate::faces::open;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::verbs::{counted, grouped, open};
+use crate::verbs::{counted, grouped};
 
-pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
-    if arguments.codec.is_some() || arguments.value.is_some() || arguments.log_unit.is_some() {
-        return Err(Failure::usage(
-            "--codec, --value and --log-unit are for time logs",
-            "leave them out, or say --as timelog",
-        ));
-    }
+pub(super) fn run(dir: &Path, arguments: &IngestArgs) -> Result<()> {
+    expect_of_tables(arguments)?;
     let io = Io::os();
     let begun_ns = io.clock.monotonic_ns();
     let mut read = read_options(arguments)?;
@@ -30,10 +26,10 @@ pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
     // A first file that can't be loaded is told before a store is made for it.
     let mut files = arguments.files.iter();
     let mut next = match files.next() {
-        Some(path) if !store_exists(arguments) => Some(open_source(path, &read, &bar)?),
+        Some(path) if !dir.exists() => Some(open_source(path, &read, &bar)?),
         _ => None,
     };
-    let store = open(&arguments.dir, Access::Write)?;
+    let store = open(dir, Access::Write)?;
     let mut load =
         Load { store: &store, name: &arguments.name, options, bar: &bar, rows: 0, skipped: 0 };
     let outcome = arguments.files.iter().try_for_each(|path| {
@@ -61,12 +57,18 @@ pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
     Ok(())
 }
 
-/// Whether the directory is there; what is in it the store itself will tell.
-fn store_exists(arguments: &IngestArgs) -> bool {
-    arguments.dir.exists()
+/// Refuses what only time logs have.
+pub(super) fn expect_of_tables(arguments: &IngestArgs) -> Result<()> {
+    if arguments.codec.is_some() || arguments.value.is_some() || arguments.log_unit.is_some() {
+        return Err(Failure::usage(
+            "--codec, --value and --log-unit are for time logs",
+            "leave them out, or say --as timelog",
+        ));
+    }
+    Ok(())
 }
 
-fn open_source(path: &PathBuf, read: &ReadOptions, bar: &ProgressBar) -> Result<Source> {
+pub(super) fn open_source(path: &PathBuf, read: &ReadOptions, bar: &ProgressBar) -> Result<Source> {
     if path == Path::new("-") {
         let stdin = bar.wrap_read(std::io::stdin());
         return Ok(timestrata::ingest::rows::open_reader(stdin, "stdin", read)?);
@@ -74,13 +76,13 @@ fn open_source(path: &PathBuf, read: &ReadOptions, bar: &ProgressBar) -> Result<
     Ok(timestrata::ingest::rows::open_path(&Io::os(), path, read)?)
 }
 
-fn read_options(arguments: &IngestArgs) -> Result<ReadOptions> {
+pub(super) fn read_options(arguments: &IngestArgs) -> Result<ReadOptions> {
     let format = arguments.format.as_deref().map(str::parse::<Format>).transpose();
     let format = format.map_err(|error| {
         Failure::usage(error.message().to_owned(), "say one of these, or leave it out")
     })?;
     let on_error = match arguments.on_error {
-        OnError::Stop => SourceOnError::Fail,
+        OnError::Fail => SourceOnError::Fail,
         OnError::Skip => SourceOnError::Skip,
     };
     Ok(ReadOptions {

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use indicatif::ProgressBar;
-use timestrata::timelog::{Codec, EntryBatch, Timelog, TimelogOptions, Unit};
-use timestrata::{Access, Durability, ErrorKind, Io, Store};
+use timestrata::timelog::{Codec, EntryBatch, Unit};
+use timestrata::{Access, Io};
 
 use super::{CodecName, IngestArgs, OnError, Outcome, progress_bar};
+use crate::faces::{StoreFace, TimelogFace};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
 use crate::rows::{BadRow, Format, RowError, RowRules, Rows};
 use crate::times::Integers;
-use crate::verbs::{counted, grouped, open};
+use crate::verbs::{counted, grouped};
 
 /// Rows that one commit has where nobody says how many.
 const BATCH_ROWS: usize = 50_000;
@@ -41,8 +42,8 @@ pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
         input::open(path, &bar).and_then(|input| Rows::open(input, format, rules))
     };
     let first = files.next().map(|path| open_rows(path, &rules)).transpose()?;
-    let store = open(&arguments.dir, Access::Write)?;
-    let log = open_log(&store, arguments)?;
+    let store = arguments.store.open(Access::Write, None)?;
+    let log = open_log(store.as_ref(), arguments)?;
     rules.unit = log.unit();
     let mut load = Load::new(log, rules, arguments, bar.clone());
     let outcome = first.into_iter().try_for_each(|rows| load.file(rows)).and_then(|()| {
@@ -51,7 +52,7 @@ pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
     // What came before a failure is kept, so close in any case, and tell the first failure.
     let committed = load.commit();
     bar.finish_and_clear();
-    let closed = store.sync().map(drop).and_then(|()| store.close());
+    let closed = store.sync().and_then(|()| store.close());
     let rows = load.rows;
     outcome.map_err(|failure| after_rows(failure, rows))?;
     committed?;
@@ -102,11 +103,10 @@ fn rules(arguments: &IngestArgs) -> Result<RowRules> {
 }
 
 /// Opens the log, or makes it as the arguments say.
-fn open_log(store: &Store, arguments: &IngestArgs) -> Result<Timelog> {
-    let existing = match Timelog::open(store, &arguments.name) {
-        Ok(log) => Some(log),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error.into()),
+fn open_log(store: &dyn StoreFace, arguments: &IngestArgs) -> Result<Box<dyn TimelogFace>> {
+    let existing = match store.kind_of(&arguments.name)? {
+        Some(_) => Some(store.timelog(&arguments.name)?),
+        None => None,
     };
     let kept = existing.map(|log| (log.codec(), log.unit()));
     let codec = match arguments.codec {
@@ -131,14 +131,13 @@ fn open_log(store: &Store, arguments: &IngestArgs) -> Result<Timelog> {
         ));
     }
     let unit = arguments.log_unit.or(kept.map(|(_, unit)| unit));
-    let options =
-        TimelogOptions { codec, unit: unit.unwrap_or_default(), ..TimelogOptions::default() };
-    Ok(Timelog::create(store, &arguments.name, options)?)
+    store.create_timelog(&arguments.name, codec, unit.unwrap_or_default())
 }
 
 /// A load under way.
 struct Load {
-    log: Timelog,
+    log: Box<dyn TimelogFace>,
+    name: String,
     rules: RowRules,
     batch_rows: usize,
     on_error: OnError,
@@ -151,9 +150,15 @@ struct Load {
 }
 
 impl Load {
-    fn new(log: Timelog, rules: RowRules, arguments: &IngestArgs, bar: ProgressBar) -> Self {
+    fn new(
+        log: Box<dyn TimelogFace>,
+        rules: RowRules,
+        arguments: &IngestArgs,
+        bar: ProgressBar,
+    ) -> Self {
         Self {
             log,
+            name: arguments.name.clone(),
             rules,
             batch_rows: arguments.batch_rows.unwrap_or(BATCH_ROWS),
             on_error: arguments.on_error,
@@ -185,14 +190,16 @@ impl Load {
     fn commit(&mut self) -> Result<()> {
         let rows = self.batch.len() as u64;
         let batch = std::mem::take(&mut self.batch);
-        self.log.extend_batch(batch, Durability::Written)?;
+        if rows > 0 {
+            self.log.append(batch)?;
+        }
         self.rows += rows;
         self.bar.set_message(counted(self.rows, "row"));
         Ok(())
     }
 
     fn bad_row(&mut self, name: &str, bad: &BadRow) -> Result<()> {
-        if self.on_error == OnError::Stop {
+        if self.on_error == OnError::Fail {
             self.commit()?;
             return Err(Failure::failed(
                 format!("{name}, {bad}"),
@@ -212,7 +219,7 @@ impl Load {
             tell(format_args!("skipped: {} more", grouped(self.skipped - SKIPS_TOLD)));
         }
         Outcome { rows: self.rows, files: self.files, skipped: self.skipped, took_ns }
-            .tell(self.log.name());
+            .tell(&self.name);
     }
 }
 

@@ -7,6 +7,7 @@ use timestrata::timelog::Unit;
 use super::LogOfStore;
 use super::print::{EntryFormat, Printer};
 use crate::failure::{Failure, Result};
+use crate::output::FormArg;
 use crate::times::{self, Integers};
 
 /// Print an entry with those around it, whatever they hold.
@@ -28,13 +29,12 @@ pub(super) struct ContextArgs {
     /// Entries behind it.
     #[arg(long, value_name = "ENTRIES", default_value_t = 5)]
     after: usize,
-    /// How they are printed.
-    #[arg(long, value_enum, default_value_t = EntryFormat::Text)]
-    format: EntryFormat,
+    #[command(flatten)]
+    form: FormArg<EntryFormat>,
 }
 
 pub(super) fn run(arguments: &ContextArgs) -> Result<()> {
-    let ContextArgs { of, timestamp, before, after, format } = arguments;
+    let ContextArgs { of, timestamp, before, after, form } = arguments;
     let hint = "give the timestamp of an entry with all its digits, as 'timestrata logs search' \
                 prints it";
     let wanted = times::parse(timestamp, Integers::Of(Unit::Nano), Unit::Nano)
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &ContextArgs) -> Result<()> {
         let time = times::format(wanted, Unit::Nano);
         return Err(Failure::failed(format!("log '{}' has no entry of {time}", of.name), hint));
     }
-    let mut printer = Printer::new(*format, Clock::Timestamp);
+    let mut printer = Printer::new(form.get(), Clock::Timestamp);
     for entries in &around {
         for entry in entries.iter() {
             let mark = if entry.timestamp() == wanted { "> " } else { "  " };

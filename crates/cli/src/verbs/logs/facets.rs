@@ -9,7 +9,7 @@ use timestrata::logs::{Facet, FacetsOptions};
 use super::{LogOfStore, Wanted};
 use crate::failure::Result;
 use crate::message::tell;
-use crate::output::print;
+use crate::output::{Form, FormArg, print};
 use crate::terminal::{FAINT, Look, escape_json, push_visible};
 use crate::verbs::{counted_entries, grouped};
 
@@ -33,9 +33,8 @@ pub(super) struct FacetsArgs {
     /// Values of each, the most frequent first.
     #[arg(long, value_name = "VALUES", default_value_t = FacetsOptions::default().values_max)]
     values: usize,
-    /// How they are printed.
-    #[arg(long, value_enum, default_value_t = FacetsFormat::Text)]
-    format: FacetsFormat,
+    #[command(flatten)]
+    form: FormArg<FacetsFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,12 +45,17 @@ enum FacetsFormat {
     Json,
 }
 
+impl Form for FacetsFormat {
+    const DEFAULT: &'static str = "text";
+    const JSON: Self = Self::Json;
+}
+
 pub(super) fn run(arguments: &FacetsArgs) -> Result<()> {
     let query = arguments.wanted.query()?;
     let options = FacetsOptions { fields: arguments.fields.clone(), values_max: arguments.values };
     let facets = arguments.of.view()?.facets(&query, &options)?;
     let mut out = String::new();
-    match arguments.format {
+    match arguments.form.get() {
         FacetsFormat::Text => push_text(&facets, Look::of_stdout(), &mut out),
         FacetsFormat::Json => push_json(&facets, &mut out),
     }

@@ -11,7 +11,7 @@ use super::line::colour_of;
 use super::{LogOfStore, Wanted};
 use crate::failure::Result;
 use crate::message::tell;
-use crate::output::print;
+use crate::output::{Form, FormArg, print};
 use crate::terminal::{FAINT, Look};
 use crate::times;
 use crate::verbs::{counted_entries, grouped};
@@ -40,9 +40,8 @@ pub(super) struct HistogramArgs {
     /// Length of a stretch: 100ms, 30s, 5m, 1h, 1d. Default: one that makes about 60 lines.
     #[arg(long, value_name = "SPAN", value_parser = step)]
     step: Option<i64>,
-    /// How they are printed.
-    #[arg(long, value_enum, default_value_t = HistogramFormat::Text)]
-    format: HistogramFormat,
+    #[command(flatten)]
+    form: FormArg<HistogramFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -51,6 +50,11 @@ enum HistogramFormat {
     Text,
     /// A JSON object a line.
     Json,
+}
+
+impl Form for HistogramFormat {
+    const DEFAULT: &'static str = "text";
+    const JSON: Self = Self::Json;
 }
 
 fn step(text: &str) -> std::result::Result<i64, String> {
@@ -62,12 +66,14 @@ pub(super) fn run(arguments: &HistogramArgs) -> Result<()> {
     let query = arguments.wanted.query()?;
     let (step, buckets) = arguments.of.view()?.histogram(&query, arguments.step)?;
     let mut out = String::new();
-    match arguments.format {
+    match arguments.form.get() {
         HistogramFormat::Text => push_text(&buckets, step, Look::of_stdout(), &mut out),
         HistogramFormat::Json => push_json(&buckets, step, &mut out),
     }
     print(out)?;
-    if arguments.step.is_none() && arguments.format == HistogramFormat::Text && !buckets.is_empty()
+    if arguments.step.is_none()
+        && arguments.form.get() == HistogramFormat::Text
+        && !buckets.is_empty()
     {
         let count = buckets.iter().map(|bucket| bucket.count).sum();
         tell(format_args!("{}, a line for each {}", counted_entries(count), span_shown(step)));

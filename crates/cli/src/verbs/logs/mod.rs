@@ -8,17 +8,19 @@ mod print;
 mod search;
 mod tail;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use timestrata::logs::filter::Filter;
-use timestrata::logs::{Clock, Logs, LogsView, Query};
+use timestrata::logs::{Clock, Query};
 use timestrata::{Access, Io};
 
-use super::at::At;
-use super::{arrivals, open, verbs};
+use super::verbs;
+use crate::at::At;
+use crate::faces::{LogsFace, StoreArg};
 use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::ranges::arrivals;
 use crate::times;
 
 pub(crate) use print::EntryFormat;
@@ -58,8 +60,8 @@ pub(crate) fn run(arguments: &LogsCommand) -> Result<()> {
 /// A log of a store.
 #[derive(Debug, Args)]
 struct LogOfStore {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The log.
     name: String,
     #[command(flatten)]
@@ -67,25 +69,23 @@ struct LogOfStore {
 }
 
 impl LogOfStore {
-    fn view(&self) -> Result<LogsView> {
-        let store = self.at.open(&self.dir)?;
-        Ok(Logs::open(&store, &self.name)?.snapshot()?)
+    fn view(&self) -> Result<Box<dyn LogsFace>> {
+        self.store.read(&self.at)?.logs(&self.name)
     }
 }
 
 /// A log of a store, as it is from now on.
 #[derive(Debug, Args)]
 struct LogToFollow {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The log.
     name: String,
 }
 
 impl LogToFollow {
-    fn logs(&self) -> Result<Logs> {
-        let store = open(&self.dir, Access::Read)?;
-        Ok(Logs::open(&store, &self.name)?)
+    fn logs(&self, interrupt: &Interrupt) -> Result<Box<dyn LogsFace>> {
+        self.store.open(Access::Read, Some(interrupt))?.logs(&self.name)
     }
 }
 

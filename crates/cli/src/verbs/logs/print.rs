@@ -7,6 +7,7 @@ use timestrata::logs::{Clock, EntryRef};
 
 use super::line::Lines;
 use crate::failure::{Failure, Result};
+use crate::output::Form;
 use crate::terminal::{Look, escape_json, push_visible};
 
 /// Bytes that are written at once.
@@ -21,6 +22,11 @@ pub(crate) enum EntryFormat {
     Json,
     /// The message alone; as it is where stdout is no terminal.
     Message,
+}
+
+impl Form for EntryFormat {
+    const DEFAULT: &'static str = "text";
+    const JSON: Self = Self::Json;
 }
 
 /// Prints entries in one form.

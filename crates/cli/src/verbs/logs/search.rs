@@ -1,14 +1,15 @@
 //! `timestrata logs search` and `timestrata logs count`.
 
 use clap::Args;
-use timestrata::logs::{Clock, Entries, EntryRef, LogsView, Position, Query};
+use timestrata::logs::{Clock, Entries, EntryRef, Position, Query};
 use timestrata::timelog::Unit;
 
 use super::print::{EntryFormat, Printer};
 use super::{LogOfStore, Wanted};
+use crate::faces::LogsFace;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::print;
+use crate::output::{FormArg, print};
 use crate::terminal::Look;
 use crate::times::{self, Integers};
 
@@ -30,7 +31,7 @@ A FILTER says what entries must have:
   not a and (b or c)   what combines them; words side by side must all be there
 Put it into single quotes, so that the shell takes nothing of it for its own.
 
-On a terminal only the last 1,000 entries are printed, unless --limit, --last or --newest says \
+On a terminal only the last 1,000 entries are printed, unless --limit, --last or --reverse says \
 otherwise; elsewhere all are. Where there are more, stderr says how to go on.
 
 The range is half-open: --from is in it, --to is not. Integers are nanoseconds. A line begins with \
@@ -49,7 +50,7 @@ pub(super) struct SearchArgs {
     #[command(flatten)]
     wanted: Wanted,
     /// Newest first.
-    #[arg(long, visible_alias = "newest")]
+    #[arg(long)]
     reverse: bool,
     /// Entries wanted at most: the first ones.
     #[arg(long, value_name = "ENTRIES")]
@@ -60,9 +61,8 @@ pub(super) struct SearchArgs {
     /// Go on behind an entry: what an answer that was cut tells, or an entry's timestamp.
     #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     after: Option<String>,
-    /// How they are printed.
-    #[arg(long, value_enum, default_value_t = EntryFormat::Text)]
-    format: EntryFormat,
+    #[command(flatten)]
+    form: FormArg<EntryFormat>,
 }
 
 /// Print how many entries a filter lets through.
@@ -83,24 +83,24 @@ pub(super) fn run(arguments: &SearchArgs) -> Result<()> {
     query.limit = arguments.limit;
     query.after = arguments.after.as_deref().map(|text| position(text, query.by)).transpose()?;
     let view = arguments.of.view()?;
-    let mut printer = Printer::new(arguments.format, query.by);
+    let mut printer = Printer::new(arguments.form.get(), query.by);
     let is_bounded = arguments.limit.is_some() || arguments.reverse || query.after.is_some();
     match arguments.last {
-        Some(last) => print_last(&view, &query, last, &mut printer),
+        Some(last) => print_last(view.as_ref(), &query, last, &mut printer),
         None if !is_bounded && Look::of_stdout().is_terminal => {
-            print_last(&view, &query, TERMINAL_ENTRIES, &mut printer)
+            print_last(view.as_ref(), &query, TERMINAL_ENTRIES, &mut printer)
         }
-        None => print_first(&view, &query, &mut printer),
+        None => print_first(view.as_ref(), &query, &mut printer),
     }
 }
 
 /// Prints the hits in the query's order, and tells where it stopped if there are more.
-fn print_first(view: &LogsView, query: &Query, printer: &mut Printer) -> Result<()> {
+fn print_first(view: &dyn LogsFace, query: &Query, printer: &mut Printer) -> Result<()> {
     let limit = query.limit.unwrap_or(usize::MAX);
     // One too many is asked for, to know whether there are more.
     let query = Query { limit: query.limit.map(|limit| limit.saturating_add(1)), ..query.clone() };
     let (mut printed, mut last) = (0, None);
-    for entries in view.search(&query)? {
+    for entries in view.search(&query)?.batches {
         let entries = entries?;
         for entry in entries.iter() {
             if printed == limit {
@@ -119,13 +119,13 @@ fn print_first(view: &LogsView, query: &Query, printer: &mut Printer) -> Result<
 
 /// Prints the last hits, oldest of them first, and tells if there are earlier ones.
 pub(super) fn print_last(
-    view: &LogsView,
+    view: &dyn LogsFace,
     query: &Query,
     last: usize,
     printer: &mut Printer,
 ) -> Result<()> {
     let query = Query { newest_first: true, limit: Some(last.saturating_add(1)), ..query.clone() };
-    let batches: Vec<Entries> = view.search(&query)?.collect::<timestrata::Result<_>>()?;
+    let batches: Vec<Entries> = view.search(&query)?.batches.collect::<timestrata::Result<_>>()?;
     let found: Vec<EntryRef<'_>> = batches.iter().flat_map(Entries::iter).collect();
     let shown = found.get(..last).unwrap_or(&found);
     shown.iter().rev().try_for_each(|entry| printer.entry(entry))?;
@@ -140,7 +140,7 @@ pub(super) fn print_last(
 fn tell_cut(query: &Query, last: Option<Position>) {
     let Some(last) = last else { return };
     match query.newest_first {
-        true => tell(format_args!("there are earlier entries: --newest --after {last}")),
+        true => tell(format_args!("there are earlier entries: --reverse --after {last}")),
         false => tell(format_args!("there are more entries: --after {last}")),
     }
 }

@@ -1,19 +1,16 @@
 //! `timestrata logs tail`.
 
-use std::time::Duration;
-
 use clap::Args;
 use timestrata::logs::filter::Filter;
-use timestrata::logs::{Clock, Logs, Query};
+use timestrata::logs::{Clock, Query};
 
 use super::print::{EntryFormat, Printer};
 use super::search::{position, print_last};
 use super::{Filtered, LogToFollow};
+use crate::faces::LogsFace;
 use crate::failure::Result;
 use crate::interrupt::{Interrupt, is_output_closed};
-
-/// How long a look for new entries takes at most: as long it may take to end.
-const LOOK: Duration = Duration::from_millis(250);
+use crate::output::FormArg;
 
 /// Print the last entries that a filter lets through, and each that arrives from then on.
 #[derive(Debug, Args)]
@@ -38,9 +35,8 @@ pub(super) struct TailArgs {
     /// Begin behind the entry that arrived at this time.
     #[arg(long, value_name = "TIMESTAMP", conflicts_with = "last", allow_hyphen_values = true)]
     after: Option<String>,
-    /// How they are printed.
-    #[arg(long, value_enum, default_value_t = EntryFormat::Text)]
-    format: EntryFormat,
+    #[command(flatten)]
+    form: FormArg<EntryFormat>,
 }
 
 /// Where following begins.
@@ -58,31 +54,36 @@ pub(super) fn run(arguments: &TailArgs) -> Result<()> {
         None => TailStart::Last(arguments.last),
     };
     let filter = arguments.filtered.filter()?;
-    follow(&arguments.of.logs()?, filter, place, arguments.format)
+    let interrupt = Interrupt::listen()?;
+    let logs = arguments.of.logs(&interrupt)?;
+    follow(logs.as_ref(), filter, place, arguments.form.get(), &interrupt)
 }
 
 /// Prints entries from a place on, as they arrive, until somebody has had enough.
 pub(crate) fn follow(
-    logs: &Logs,
+    logs: &dyn LogsFace,
     filter: Filter,
     place: TailStart,
     form: EntryFormat,
+    interrupt: &Interrupt,
 ) -> Result<()> {
-    let interrupt = Interrupt::listen()?;
     let mut printer = Printer::new(form, Clock::Timestamp);
     let after = match place {
         TailStart::After(timestamp) => timestamp,
         TailStart::Last(last) => {
-            // What arrives behind this view is left to the tail, and nothing else.
-            let view = logs.snapshot()?;
-            let query = Query { filter: filter.clone(), ..Query::default() };
-            print_last(&view, &query, last, &mut printer)?;
-            view.last_timestamp()?.unwrap_or(i64::MIN)
+            // What arrives behind this one is left to the tail, and nothing else.
+            let until = logs.last_timestamp()?;
+            let to = until.map(|until| until.saturating_add(1));
+            let query = Query { filter: filter.clone(), to, ..Query::default() };
+            if until.is_some() {
+                print_last(logs, &query, last, &mut printer)?;
+            }
+            until.unwrap_or(i64::MIN)
         }
     };
-    let mut tail = logs.tail(filter, Some(after))?;
+    let mut tail = logs.tail(filter, after)?;
     while !interrupt.is_heard() && !is_output_closed() {
-        let Some(entries) = tail.next(LOOK)? else { continue };
+        let Some(entries) = tail.next()? else { continue };
         entries.iter().try_for_each(|entry| printer.entry(&entry))?;
         printer.flush()?;
     }

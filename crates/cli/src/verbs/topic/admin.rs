@@ -1,19 +1,20 @@
 //! `timestrata topic`.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use timestrata::topic::{Stamp, Topic, TopicOptions, TopicRetention};
-use timestrata::{Access, RunCompression, Store};
+use timestrata::topic::{Stamp, TopicOptions, TopicRetention};
+use timestrata::{Access, RunCompression};
 
-use super::super::{counted, grouped, open, verbs};
+use super::super::{counted, grouped, verbs};
+use super::Opened;
+use crate::faces::StoreArg;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::print;
 use crate::output::table::Table;
+use crate::output::{FormArg, ReportFormat, print};
 use crate::times;
 
 /// Make, list, describe, change, audit and delete topics.
@@ -40,16 +41,16 @@ verbs! {
     List: List => list,
     Describe: Describe => describe,
     Set: Set => set,
-    Retain: NamedTopic => retain,
-    Audit: NamedTopic => audit,
-    Delete: NamedTopic => delete,
+    Retain: Retain => retain,
+    Audit: Audit => audit,
+    Delete: Delete => delete,
 }
 
 /// Make a topic. Fine if it exists with the same options.
 #[derive(Debug, Args)]
 struct Create {
-    /// The store's directory; made if it is missing.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// 1 to 249 of letters, digits, '.', '_' and '-'.
     name: String,
     /// How many partitions.
@@ -110,11 +111,10 @@ impl RetentionArgs {
 /// List topics.
 #[derive(Debug, Args)]
 struct List {
-    /// The store's directory.
-    dir: PathBuf,
-    /// Print one JSON object a line.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    store: StoreArg,
+    #[command(flatten)]
+    form: FormArg<ReportFormat>,
 }
 
 /// Print what a topic is and has.
@@ -122,9 +122,8 @@ struct List {
 struct Describe {
     #[command(flatten)]
     topic: NamedTopic,
-    /// Print it as one JSON object.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArg<ReportFormat>,
 }
 
 /// Have more partitions, or another retention (all of it is set anew).
@@ -143,20 +142,40 @@ struct Set {
     retention: RetentionArgs,
 }
 
-/// Of one topic.
+/// Throw away now what retention lets go.
+#[derive(Debug, Args)]
+struct Retain {
+    #[command(flatten)]
+    topic: NamedTopic,
+}
+
+/// Hold each record against its hash, and all against the last checkpoint.
+#[derive(Debug, Args)]
+struct Audit {
+    #[command(flatten)]
+    topic: NamedTopic,
+}
+
+/// Delete a topic and all of its records.
+#[derive(Debug, Args)]
+struct Delete {
+    #[command(flatten)]
+    topic: NamedTopic,
+}
+
 #[derive(Debug, Args)]
 struct NamedTopic {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The topic.
     name: String,
 }
 
 impl NamedTopic {
     /// The store, and the topic in it.
-    fn open(&self, access: Access) -> Result<(Store, Topic)> {
-        let store = open(&self.dir, access)?;
-        let topic = Topic::open(&store, &self.name)?;
+    fn open(&self, access: Access) -> Result<Opened> {
+        let store = self.store.open(access, None)?;
+        let topic = store.topic(&self.name)?;
         Ok((store, topic))
     }
 }
@@ -166,7 +185,7 @@ pub(crate) fn run(arguments: &TopicCommand) -> Result<()> {
 }
 
 fn create(arguments: &Create) -> Result<()> {
-    let store = open(&arguments.dir, Access::Write)?;
+    let store = arguments.store.open(Access::Write, None)?;
     let options = TopicOptions {
         partitions: arguments.partitions,
         record_bytes_max: arguments.record_bytes_max,
@@ -177,55 +196,27 @@ fn create(arguments: &Create) -> Result<()> {
         retention: arguments.retention.retention(),
         compression: arguments.compression,
     };
-    Topic::create(&store, &arguments.name, &options)?;
+    store.create_topic(&arguments.name, &options)?;
     store.close()?;
     let partitions = counted(arguments.partitions.into(), "partition");
     tell(format_args!("topic '{}' has {partitions}", arguments.name));
     Ok(())
 }
 
-/// What is told of a topic.
-fn described(topic: &Topic) -> std::result::Result<Value, timestrata::Error> {
-    let TopicOptions { partitions, record_bytes_max, stamp, retention, compression } =
-        topic.options();
-    let mut list = Vec::new();
-    for partition in 0..partitions {
-        let offsets = topic.offsets(partition)?;
-        let (_, root) = topic.root(partition, None)?;
-        list.push(json!({
-            "partition": partition,
-            "first": offsets.start,
-            "end": offsets.end,
-            "root": root.to_string(),
-        }));
-    }
-    Ok(json!({
-        "name": topic.name(),
-        "record_bytes_max": record_bytes_max,
-        "timestamp": if stamp == Stamp::Store { "store" } else { "producer" },
-        "retention_age_seconds": retention.age_ns.map(|age| age as f64 / 1e9),
-        "retention_bytes": retention.bytes,
-        "retention_records": retention.records,
-        "compact": retention.compact,
-        "compression": compression.map(|packed| packed.to_string()),
-        "partitions": list,
-    }))
-}
-
 fn list(arguments: &List) -> Result<()> {
-    let store = open(&arguments.dir, Access::Read)?;
+    let store = arguments.store.open(Access::Read, None)?;
     let mut out = io::stdout().lock();
     let mut table = Table::new(["name", "partitions", "offsets"].into_iter());
-    let mut broken: Option<timestrata::Error> = None;
-    for name in Topic::names(&store) {
-        let described = Topic::open(&store, &name).and_then(|topic| described(&topic));
+    let mut broken: Option<Failure> = None;
+    for name in store.topics()? {
+        let described = store.topic(&name).and_then(|topic| topic.described());
         // One that can't be read hides no other.
-        let described = described.unwrap_or_else(|error| {
-            let line = json!({ "name": name, "error": error.to_string() });
-            broken.get_or_insert(error);
+        let described = described.unwrap_or_else(|failure| {
+            let line = json!({ "name": name, "error": failure.message() });
+            broken.get_or_insert(failure);
             line
         });
-        if arguments.json {
+        if arguments.form.is_json() {
             writeln!(out, "{described}").map_err(Failure::output)?;
             continue;
         }
@@ -237,16 +228,16 @@ fn list(arguments: &List) -> Result<()> {
         }
         table.push(vec![name, partitions, offsets], &mut out).map_err(Failure::output)?;
     }
-    if !arguments.json {
+    if !arguments.form.is_json() {
         table.finish(&mut out).map_err(Failure::output)?;
     }
-    broken.map_or(Ok(()), |error| Err(error.into()))
+    broken.map_or(Ok(()), Err)
 }
 
 fn describe(arguments: &Describe) -> Result<()> {
     let (_store, topic) = arguments.topic.open(Access::Read)?;
-    let described = described(&topic)?;
-    if arguments.json {
+    let described = topic.described()?;
+    if arguments.form.is_json() {
         return print(format_args!("{described}\n"));
     }
     let mut out = io::stdout().lock();
@@ -273,47 +264,44 @@ fn describe(arguments: &Describe) -> Result<()> {
 
 fn set(arguments: &Set) -> Result<()> {
     let (store, topic) = arguments.topic.open(Access::WriteExisting)?;
-    if let Some(partitions) = arguments.partitions {
-        topic.set_partitions(partitions)?;
-    }
     let retention = arguments.retention.retention();
-    if arguments.keep_all || retention != TopicRetention::default() {
-        topic.set_retention(retention)?;
-    }
+    let is_said = arguments.keep_all || retention != TopicRetention::default();
+    topic.change(arguments.partitions, is_said.then_some(retention))?;
     store.close()?;
     Ok(())
 }
 
-fn retain(arguments: &NamedTopic) -> Result<()> {
-    let (store, topic) = arguments.open(Access::WriteExisting)?;
-    let thrown = topic.retain()?;
+fn retain(arguments: &Retain) -> Result<()> {
+    let (store, topic) = arguments.topic.open(Access::WriteExisting)?;
+    let (expired, superseded) = topic.retain()?;
     store.close()?;
     tell(format_args!(
         "{} expired, {} superseded",
-        counted(thrown.expired, "record"),
-        grouped(thrown.superseded)
+        counted(expired, "record"),
+        grouped(superseded)
     ));
     Ok(())
 }
 
-fn audit(arguments: &NamedTopic) -> Result<()> {
-    let (_store, topic) = arguments.open(Access::Read)?;
-    for partition in 0..topic.partitions() {
-        let audited = topic.audit(partition)?;
-        print(format_args!("{partition} {} {}\n", audited.size, audited.root))?;
+fn audit(arguments: &Audit) -> Result<()> {
+    let (_store, topic) = arguments.topic.open(Access::Read)?;
+    for partition in 0..topic.partitions()? {
+        let (records, size, root) = topic.audit(partition)?;
+        print(format_args!("{partition} {size} {root}\n"))?;
         tell(format_args!(
             "partition {partition}: {} of {} held against their hashes: sound",
-            grouped(audited.records),
-            counted(audited.size, "record")
+            grouped(records),
+            counted(size, "record")
         ));
     }
     Ok(())
 }
 
-fn delete(arguments: &NamedTopic) -> Result<()> {
-    let store = open(&arguments.dir, Access::WriteExisting)?;
-    Topic::drop(&store, &arguments.name)?;
+fn delete(arguments: &Delete) -> Result<()> {
+    let NamedTopic { store, name } = &arguments.topic;
+    let store = store.open(Access::WriteExisting, None)?;
+    store.drop_topic(name)?;
     store.close()?;
-    tell(format_args!("topic '{}' is gone", arguments.name));
+    tell(format_args!("topic '{name}' is gone"));
     Ok(())
 }

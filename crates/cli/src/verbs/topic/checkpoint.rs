@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use timestrata::topic::KeyFile;
-use timestrata::{Access, Io};
+use timestrata::Access;
 
 use super::TopicOfStore;
 use crate::failure::Result;
 use crate::output::print;
-use crate::secret;
 
 /// Sign what a partition of a topic is now, and print the checkpoint.
 #[derive(Debug, Args)]
@@ -22,19 +20,17 @@ Example:
 pub(crate) struct CheckpointArgs {
     #[command(flatten)]
     of: TopicOfStore,
-    /// The file with the private key.
+    /// The file with the private key. A server signs by its own.
     #[arg(long, value_name = "FILE")]
-    key: PathBuf,
+    key: Option<PathBuf>,
     /// The partition.
     #[arg(long, default_value_t = 0)]
     partition: u32,
 }
 
 pub(crate) fn run(arguments: &CheckpointArgs) -> Result<()> {
-    secret::check(&arguments.key, "the signing key")?;
-    let key = KeyFile::open(&Io::os(), &arguments.key)?;
     let (store, topic) = arguments.of.open(Access::WriteExisting)?;
-    let note = topic.checkpoint_by(arguments.partition, &key)?;
+    let note = topic.checkpoint(arguments.partition, arguments.key.as_deref())?;
     store.close()?;
     print(note)
 }

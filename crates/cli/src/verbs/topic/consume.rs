@@ -1,22 +1,21 @@
 //! `timestrata consume` and `timestrata tail`.
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use timestrata::Access;
 use timestrata::logs::filter::Filter;
-use timestrata::logs::{Logs, is_logs};
 use timestrata::timelog::Unit;
-use timestrata::topic::{
-    Consumer, ConsumerOptions, PollLimits, Polled, Record, Topic, TopicPartition,
-};
-use timestrata::{Access, Store};
+use timestrata::topic::Record;
 
-use super::super::at::At;
-use super::super::{logs, open};
+use super::super::logs;
 use super::TopicOfStore;
+use crate::at::At;
+use crate::faces::{Kind, RecordsFace, Start, StartPlace, StoreArg};
 use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::{Form, FormArg};
 use crate::times::{self, Integers};
 
 /// How long one look for new records takes at most.
@@ -54,9 +53,8 @@ pub(crate) struct ConsumeArgs {
     /// Go on where this group has committed, and commit what was printed.
     #[arg(long, conflicts_with_all = ["from", "partition", "at"])]
     group: Option<String>,
-    /// How records are printed.
-    #[arg(long, value_enum, default_value_t = RecordFormat::Text)]
-    format: RecordFormat,
+    #[command(flatten)]
+    form: FormArg<RecordFormat>,
     #[command(flatten)]
     at: At,
 }
@@ -70,16 +68,15 @@ Examples:
   timestrata tail ./store payments --format json
   timestrata tail ./store app")]
 pub(crate) struct TailArgs {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The topic, or the log.
     name: String,
-    /// How many to begin with, of each partition.
-    #[arg(long, default_value_t = TAIL_RECORDS)]
-    lines: u64,
-    /// How records are printed.
-    #[arg(long, value_enum, default_value_t = RecordFormat::Text)]
-    format: RecordFormat,
+    /// How many that are there already to begin with, of each partition.
+    #[arg(long, value_name = "RECORDS", default_value_t = TAIL_RECORDS)]
+    last: u64,
+    #[command(flatten)]
+    form: FormArg<RecordFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -92,99 +89,88 @@ enum RecordFormat {
     Json,
 }
 
+impl Form for RecordFormat {
+    const DEFAULT: &'static str = "text";
+    const JSON: Self = Self::Json;
+}
+
 pub(crate) fn run(arguments: &ConsumeArgs) -> Result<()> {
+    let start = start_of(arguments)?;
     let (store, topic) = match arguments.group {
         Some(_) => arguments.of.open(Access::WriteExisting)?,
         None => arguments.of.open_at(&arguments.at)?,
     };
-    let mut consumer = consumer_of(&store, &topic, arguments)?;
-    print(&mut consumer, arguments.format, arguments.limit, arguments.follow)?;
-    consumer.close()?;
-    store.close()?;
-    Ok(())
+    let mut records = topic.read(&start)?;
+    let of = Printed { topic: &arguments.of.topic, form: arguments.form.get() };
+    print(records.as_mut(), &of, arguments.limit, arguments.follow)?;
+    records.close()?;
+    store.close()
 }
 
 pub(crate) fn run_tail(arguments: &TailArgs) -> Result<()> {
-    let store = open(&arguments.dir, Access::Read)?;
-    if store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream)) {
-        return tail_log(&store, arguments);
+    let TailArgs { store, name, last, .. } = arguments;
+    let format = arguments.form.get();
+    // Of a log; a topic's records are read until the signal ends the command.
+    if let Some(interrupt) = listening_for_a_log(arguments)? {
+        let form = match format {
+            RecordFormat::Text => logs::EntryFormat::Text,
+            RecordFormat::Json => logs::EntryFormat::Json,
+            RecordFormat::Keyed => {
+                let message = format!("'{name}' is a log: its entries have no keys");
+                return Err(Failure::usage(message, "say --format text or json"));
+            }
+        };
+        let last = usize::try_from(*last).unwrap_or(usize::MAX);
+        let logs = store.open(Access::Read, Some(&interrupt))?.logs(name)?;
+        let start = logs::TailStart::Last(last);
+        return logs::follow(logs.as_ref(), Filter::default(), start, form, &interrupt);
     }
-    let topic = Topic::open(&store, &arguments.name)?;
-    let mut consumer = Consumer::new(&store, ConsumerOptions::default())?;
-    // Partitions that are added while it follows are read from their beginning.
-    consumer.subscribe([topic.name()])?;
-    consumer.refresh()?;
-    for place in &places_of(&consumer) {
-        let offsets = topic.offsets(place.partition)?;
-        let first = offsets.end.saturating_sub(arguments.lines).max(offsets.start);
-        consumer.seek(place, first)?;
+    let topic = store.open(Access::Read, None)?.topic(name)?;
+    let mut records = topic.read(&Start::Last(*last))?;
+    print(records.as_mut(), &Printed { topic: name, form: format }, None, true)
+}
+
+fn listening_for_a_log(arguments: &TailArgs) -> Result<Option<Interrupt>> {
+    let store = arguments.store.open(Access::Read, None)?;
+    match store.kind_of(&arguments.name)? {
+        Some(Kind::Logs) => Interrupt::listen().map(Some),
+        _ => Ok(None),
     }
-    print(&mut consumer, arguments.format, None, true)
 }
 
-fn tail_log(store: &Store, arguments: &TailArgs) -> Result<()> {
-    let form = match arguments.format {
-        RecordFormat::Text => logs::EntryFormat::Text,
-        RecordFormat::Json => logs::EntryFormat::Json,
-        RecordFormat::Keyed => {
-            let message = format!("'{}' is a log: its entries have no keys", arguments.name);
-            return Err(Failure::usage(message, "say --format text or json"));
-        }
-    };
-    let last = usize::try_from(arguments.lines).unwrap_or(usize::MAX);
-    let logs = Logs::open(store, &arguments.name)?;
-    logs::follow(&logs, Filter::default(), logs::TailStart::Last(last), form)
-}
-
-/// The partitions that are read, of those that there are now.
-fn places_of(consumer: &Consumer) -> Vec<TopicPartition> {
-    consumer.assignment().cloned().collect()
-}
-
-fn consumer_of(store: &Store, topic: &Topic, arguments: &ConsumeArgs) -> Result<Consumer> {
-    let group = arguments.group.clone();
-    let auto_commit = group.is_some().then_some(Duration::ZERO);
-    let options = ConsumerOptions { group, auto_commit, ..ConsumerOptions::default() };
-    let mut consumer = Consumer::new(store, options)?;
+/// Where the command line has reading begin.
+fn start_of(arguments: &ConsumeArgs) -> Result<Start> {
     // Beside a group the command line has neither a partition nor a place to begin.
-    match arguments.partition {
-        Some(partition) => {
-            let place = TopicPartition { topic: topic.name().to_owned(), partition };
-            consumer.assign([place])?;
-        }
-        // Those that are added while it follows are read too, from their beginning.
-        None => consumer.subscribe([topic.name()])?,
+    if let Some(group) = &arguments.group {
+        return Ok(Start::Group(group.clone()));
     }
-    let from = match arguments.from.as_deref() {
-        None | Some("earliest") => return Ok(consumer),
-        Some(from) => from,
-    };
-    consumer.refresh()?;
-    for place in &places_of(&consumer) {
-        if from == "latest" {
-            consumer.seek(place, topic.offsets(place.partition)?.end)?;
-            continue;
-        }
-        match from.parse::<u64>() {
-            // Past the end of a partition, nothing is printed before it has come so far.
-            Ok(offset) => consumer.seek_or_wait(place, offset)?,
+    let place = match arguments.from.as_deref() {
+        None | Some("earliest") => StartPlace::Earliest,
+        Some("latest") => StartPlace::Latest,
+        Some(from) => match from.parse() {
+            Ok(offset) => StartPlace::Offset(offset),
             Err(_) => {
                 let time = times::parse(from, Integers::Of(Unit::Nano), Unit::Nano);
-                let time = time.map_err(|problem| {
+                StartPlace::Time(time.map_err(|problem| {
                     let hint = "give an offset, a time, 'earliest' or 'latest'";
                     Failure::usage(format!("--from: {problem}"), hint)
-                })?;
-                consumer.seek_to_time(place, time)?;
+                })?)
             }
-        }
-    }
-    Ok(consumer)
+        },
+    };
+    Ok(Start::At(arguments.partition, place))
+}
+
+/// What is printed, and how.
+struct Printed<'a> {
+    topic: &'a str,
+    form: RecordFormat,
 }
 
 /// Prints records until there are no more, or there are enough.
 fn print(
-    consumer: &mut Consumer,
-    form: RecordFormat,
+    records: &mut dyn RecordsFace,
+    of: &Printed<'_>,
     limit: Option<usize>,
     is_following: bool,
 ) -> Result<()> {
@@ -192,17 +178,13 @@ fn print(
     let mut left = limit.unwrap_or(usize::MAX);
     let timeout = if is_following { LOOK } else { Duration::ZERO };
     while left > 0 {
-        let limits = PollLimits { records: left.min(1_000), ..PollLimits::default() };
-        let polled = consumer.poll(timeout, limits)?;
-        if polled.is_empty() && !is_following {
+        let taken = records.poll(timeout, left.min(1_000), &mut |partition, offset, record| {
+            write(&mut out, of, partition, offset, record).map_err(Failure::output)
+        })?;
+        if taken == 0 && !is_following {
             break;
         }
-        for Polled { place, records } in &polled {
-            for (offset, record) in records.iter() {
-                left = left.saturating_sub(1);
-                write(&mut out, form, place, offset, &record).map_err(Failure::output)?;
-            }
-        }
+        left = left.saturating_sub(taken);
         out.flush().map_err(Failure::output)?;
     }
     Ok(())
@@ -210,14 +192,14 @@ fn print(
 
 fn write(
     out: &mut impl Write,
-    form: RecordFormat,
-    place: &TopicPartition,
+    of: &Printed<'_>,
+    partition: u32,
     offset: u64,
     record: &Record<'_>,
 ) -> io::Result<()> {
-    match form {
+    match of.form {
         RecordFormat::Json => {
-            return writeln!(out, "{}", record.to_json(&place.topic, place.partition, offset));
+            return writeln!(out, "{}", record.to_json(of.topic, partition, offset));
         }
         RecordFormat::Text => {}
         RecordFormat::Keyed => {

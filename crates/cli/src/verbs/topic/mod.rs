@@ -11,38 +11,38 @@ pub(crate) mod verify_proof;
 
 pub(crate) use admin::{TopicCommand, run};
 
-use std::path::PathBuf;
-
 use clap::Args;
-use timestrata::topic::Topic;
-use timestrata::{Access, Store};
+use timestrata::Access;
 
-use super::at::At;
-use super::open;
+use crate::at::At;
+use crate::faces::{StoreArg, StoreFace, TopicFace};
 use crate::failure::Result;
 
 /// A topic of a store.
 #[derive(Debug, Args)]
 struct TopicOfStore {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The topic.
     topic: String,
 }
 
+/// A topic, and the store that is closed once it is done with.
+type Opened = (Box<dyn StoreFace>, Box<dyn TopicFace>);
+
 impl TopicOfStore {
     /// The store, and the topic in it.
-    fn open(&self, access: Access) -> Result<(Store, Topic)> {
-        self.of(open(&self.dir, access)?)
+    fn open(&self, access: Access) -> Result<Opened> {
+        self.of(self.store.open(access, None)?)
     }
 
     /// The same as they were, for reading.
-    fn open_at(&self, at: &At) -> Result<(Store, Topic)> {
-        self.of(at.open(&self.dir)?)
+    fn open_at(&self, at: &At) -> Result<Opened> {
+        self.of(self.store.read(at)?)
     }
 
-    fn of(&self, store: Store) -> Result<(Store, Topic)> {
-        let topic = Topic::open(&store, &self.topic)?;
+    fn of(&self, store: Box<dyn StoreFace>) -> Result<Opened> {
+        let topic = store.topic(&self.topic)?;
         Ok((store, topic))
     }
 }

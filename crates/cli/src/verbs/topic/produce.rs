@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use timestrata::topic::{OwnedRecord, Record, SendOptions, Topic};
+use timestrata::Access;
+use timestrata::topic::{OwnedRecord, TopicOptions};
 use timestrata::values::lines::NumberedLines;
-use timestrata::{Access, Durability, ErrorKind};
 
-use super::super::{counted, open};
+use super::super::counted;
+use crate::faces::{StoreArg, TopicFace};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
@@ -25,8 +26,8 @@ Examples:
   timestrata produce ./store payments payments.jsonl --format json
   timestrata produce ./store payments --key-separator : < lines.txt")]
 pub(crate) struct ProduceArgs {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The topic; made with one partition if it is missing.
     topic: String,
     /// The file; '-' is stdin.
@@ -73,13 +74,11 @@ fn record_of(arguments: &ProduceArgs, line: &[u8]) -> std::result::Result<OwnedR
 
 pub(crate) fn run(arguments: &ProduceArgs) -> Result<()> {
     let input = input::open(&arguments.file, &ProgressBar::hidden())?;
-    let store = open(&arguments.dir, Access::Write)?;
-    let topic = match Topic::open(&store, &arguments.topic) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            Topic::create(&store, &arguments.topic, &timestrata::topic::TopicOptions::default())?
-        }
-        found => found?,
-    };
+    let store = arguments.store.open(Access::Write, None)?;
+    if !store.topics()?.contains(&arguments.topic) {
+        store.create_topic(&arguments.topic, &TopicOptions::default())?;
+    }
+    let topic = store.topic(&arguments.topic)?;
     let mut lines = NumberedLines::new(BufReader::new(input.reader));
     let mut waiting = Vec::new();
     let mut sent = 0_u64;
@@ -97,14 +96,14 @@ pub(crate) fn run(arguments: &ProduceArgs) -> Result<()> {
             match record_of(arguments, lines.line()) {
                 Ok(record) => waiting.push(record),
                 Err(what) => {
-                    sent += send(arguments, &topic, &mut waiting)?;
+                    sent += send(arguments, topic.as_ref(), &mut waiting)?;
                     return Err(failed(sent, lines.number(), what));
                 }
             }
         }
         // Nothing more is there at once: who waits for it is not to wait for others.
         if is_end || waiting.len() >= arguments.batch || lines.reader().buffer().is_empty() {
-            sent += send(arguments, &topic, &mut waiting)?;
+            sent += send(arguments, topic.as_ref(), &mut waiting)?;
         }
         if is_end {
             break;
@@ -116,15 +115,13 @@ pub(crate) fn run(arguments: &ProduceArgs) -> Result<()> {
 }
 
 /// Appends what is waiting, durably.
-fn send(arguments: &ProduceArgs, topic: &Topic, waiting: &mut Vec<OwnedRecord>) -> Result<u64> {
-    let records: Vec<Record<'_>> = waiting.iter().map(OwnedRecord::record).collect();
-    let options = SendOptions {
-        partition: arguments.partition,
-        durability: Durability::Synced,
-        ..SendOptions::default()
-    };
-    if !records.is_empty() {
-        topic.send_batch(&records, &options)?;
+fn send(
+    arguments: &ProduceArgs,
+    topic: &dyn TopicFace,
+    waiting: &mut Vec<OwnedRecord>,
+) -> Result<u64> {
+    if !waiting.is_empty() {
+        topic.send(waiting, arguments.partition)?;
     }
     let sent = waiting.len() as u64;
     waiting.clear();

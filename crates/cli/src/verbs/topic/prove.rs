@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use timestrata::topic::KeyFile;
-use timestrata::{Access, Io};
+use timestrata::Access;
 
 use super::TopicOfStore;
 use crate::failure::Result;
 use crate::output::print;
-use crate::secret;
 
 /// Print the proof that a record is in a topic, which others can verify without the store.
 #[derive(Debug, Args)]
@@ -41,15 +39,7 @@ pub(crate) fn run(arguments: &ProveArgs) -> Result<()> {
         None => Access::Read,
     };
     let (store, topic) = arguments.of.open(access)?;
-    let (partition, offset) = (arguments.partition, arguments.offset);
-    let proof = match (topic.prove(partition, offset), &arguments.key) {
-        (Err(error), Some(key)) if error.kind() == timestrata::ErrorKind::OutOfRange => {
-            secret::check(key, "the signing key")?;
-            topic.checkpoint_by(partition, &KeyFile::open(&Io::os(), key)?)?;
-            topic.prove(partition, offset)?
-        }
-        (proof, _) => proof?,
-    };
+    let proof = topic.prove(arguments.partition, arguments.offset, arguments.key.as_deref())?;
     store.close()?;
     print(proof)
 }

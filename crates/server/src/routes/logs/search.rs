@@ -15,7 +15,7 @@ const AROUND_DEFAULT: usize = 10;
 const AROUND_MAX: usize = 1000;
 
 pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
-    let form = EntriesForm::accepted(&request.headers)?;
+    let form = EntriesForm::accepted_of_logs(&request.headers)?;
     let mut query = request.asked.query()?;
     query.newest_first = request.asked.is_reverse()?;
     query.limit = request.asked.limit(LIMIT_DEFAULT, "entries")?;
@@ -23,15 +23,15 @@ pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
     let (state, name, running) = request.begin()?;
     state.metrics.log_searches.inc();
     let (by, asker) = (query.by, running.clone());
-    of_entries(form, by, running, move || {
-        let hits = state.logs(&name)?.snapshot()?.for_query(&asker).search(&query)?;
-        Ok(Box::new(hits) as Found)
+    of_entries(state.clone(), form, by, running, move || {
+        let view = state.logs(&name)?.snapshot()?.for_query(&asker);
+        Ok(Found { schema: view.schema(), batches: Box::new(view.search(&query)?) })
     })
     .await
 }
 
 pub(super) async fn context(mut request: LogRequest) -> Result<Response> {
-    let form = EntriesForm::accepted(&request.headers)?;
+    let form = EntriesForm::accepted_of_logs(&request.headers)?;
     let timestamp = request.asked.arrival("timestamp")?;
     let before = request.asked.number("before", AROUND_DEFAULT, AROUND_MAX)?;
     let after = request.asked.number("after", AROUND_DEFAULT, AROUND_MAX)?;
@@ -40,14 +40,14 @@ pub(super) async fn context(mut request: LogRequest) -> Result<Response> {
         .ok_or_else(|| Failure::bad_request("timestamp: say which entry, by when it arrived"))?;
     state.metrics.log_searches.inc();
     let asker = running.clone();
-    of_entries(form, Clock::Timestamp, running, move || {
+    of_entries(state.clone(), form, Clock::Timestamp, running, move || {
         let view = state.logs(&name)?.snapshot()?.for_query(&asker);
         let found = view.context(timestamp, before, after)?;
         if found.is_empty() {
             let message = format!("log '{name}' has no entry that arrived at {timestamp}");
             return Err(Failure::new(StatusCode::NOT_FOUND, message));
         }
-        Ok(Box::new(found.into_iter().map(Ok)) as Found)
+        Ok(Found { schema: view.schema(), batches: Box::new(found.into_iter().map(Ok)) })
     })
     .await
 }

@@ -1,4 +1,5 @@
-//! `GET /logs/{name}/tail`: entries as they arrive, as server-sent events.
+//! `GET /logs/{name}/tail`: entries as they arrive, as server-sent events; or those that there are by now, waited for a
+//! while, in columns.
 //!
 //! Invariant: what waits for a client is one piece of text and the batch of entries that it was made of;
 //! all else that is known of it is how far it has come.
@@ -6,6 +7,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use arrow_schema::SchemaRef;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
@@ -15,6 +17,7 @@ use timestrata_logs::{Entries, Tail};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::parameters::LogRequest;
+use crate::answer::{self, ARROW, AnswerForm, AnswerRows, accepted};
 use crate::entries::Batch;
 use crate::error::{Failure, Result};
 use crate::state::{AppState, blocking};
@@ -23,6 +26,12 @@ use crate::state::{AppState, blocking};
 const WAIT: Duration = Duration::from_millis(500);
 /// A client hears something at least after so many waits without an entry.
 const WAITS_MAX: u32 = 30;
+/// So many waits an answer in columns takes that has no entries.
+const WAITS_OF_COLUMNS: u32 = 10;
+/// Behind which arrival to ask on, where an answer is in columns.
+const NEXT: &str = "timestrata-next";
+/// The form for pages of the web.
+const EVENTS: &str = "text/event-stream";
 /// Bytes that go out at once.
 const PIECE_BYTES: usize = 64 << 10;
 /// A comment: it keeps up the connection, and tells that the client isn't there any more.
@@ -32,6 +41,12 @@ const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) async fn tail(request: LogRequest) -> Result<Response> {
     let LogRequest { state, name, mut asked, headers, .. } = request;
+    let known = format!("entries as they arrive are {EVENTS} or {ARROW}");
+    let has_columns = accepted(&headers, false, &known, |kind| match kind {
+        "*/*" | "text/*" | EVENTS => Some(false),
+        ARROW => Some(true),
+        _ => None,
+    })?;
     let filter = asked.filter()?;
     let after = asked.arrival("after")?;
     asked.finish()?;
@@ -43,14 +58,43 @@ pub(super) async fn tail(request: LogRequest) -> Result<Response> {
         .try_acquire_owned()
         .map_err(|_| Failure::for_now("too many logs are followed (tails_max); try again"))?;
     let opened = state.clone();
-    let tail = blocking(move || Ok(opened.logs(&name)?.tail(filter, after)?)).await?;
+    let (tail, schema) = blocking(move || {
+        let logs = opened.logs(&name)?;
+        Ok((logs.tail(filter, after)?, logs.snapshot()?.schema()))
+    })
+    .await?;
     let following = Following::new(state, tail, permit);
+    if has_columns {
+        return in_columns(following, schema).await;
+    }
     let events = unfold(following, |mut following| async move {
         let piece = following.next().await?;
         Some((piece, following))
     });
-    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    let head = [(header::CONTENT_TYPE, EVENTS), (header::CACHE_CONTROL, "no-store")];
     Ok((head, Body::from_stream(events)).into_response())
+}
+
+/// The entries of one look, as soon as there are some, and behind which arrival to ask on; where none come for a while,
+/// no entries with the columns of `schema`.
+async fn in_columns(mut following: Following, schema: SchemaRef) -> Result<Response> {
+    let mut entries = None;
+    for _ in 0..WAITS_OF_COLUMNS {
+        if *following.state.stopping.borrow() {
+            break;
+        }
+        entries = following.look().await.ok_or_else(Failure::of_a_bug)??;
+        if entries.is_some() {
+            break;
+        }
+    }
+    let next = following.tail.as_ref().map_or(i64::MIN, Tail::position);
+    let batches: Vec<_> = entries.iter().map(|entries| Ok(entries.columns().clone())).collect();
+    let schema = entries.map_or(schema, |entries| entries.columns().schema());
+    let rows = AnswerRows { schema, batches: Box::new(batches.into_iter()), query: None };
+    let mut answer = answer::of_rows(&following.state, AnswerForm::Arrow, rows)?;
+    answer.headers_mut().insert(NEXT, next.into());
+    Ok(answer)
 }
 
 fn last_seen(headers: &HeaderMap) -> Result<Option<i64>> {

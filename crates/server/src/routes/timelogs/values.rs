@@ -71,7 +71,12 @@ impl NewEntries {
             NewKind::Typed(batch, columns) => return push_typed(batch, columns, time, &read()?),
             NewKind::Encoded(batch) => match self.codec {
                 Codec::Json => batch.push(time, value.get().as_bytes()),
-                Codec::Cbor => batch.push_value(time, &read()?),
+                // Members stay in the order in which they came.
+                Codec::Cbor => {
+                    let value: ciborium::Value = serde_json::from_str(value.get())
+                        .map_err(|error| format!("value: {error}"))?;
+                    batch.push_value(time, &value)
+                }
                 _ => batch.push(time, &bytes_of(&read()?)?),
             },
         };

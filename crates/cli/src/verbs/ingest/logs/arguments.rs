@@ -15,19 +15,19 @@ use crate::failure::{Failure, Result};
 pub(in crate::verbs::ingest) struct LogArgs {
     /// How lines are written. Default: by the first ones, and told.
     #[arg(long, value_name = "FORMAT", value_parser = format())]
-    pub(super) log_format: Option<Format>,
+    pub(in crate::verbs::ingest) log_format: Option<Format>,
     /// A label for all entries, also written KEY:VALUE; may be said more than once.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
-    pub(super) labels: Vec<(String, String)>,
+    pub(in crate::verbs::ingest) labels: Vec<(String, String)>,
     /// The year of times that have none. Default: the last in which they are not later than their file.
     #[arg(long)]
-    pub(super) year: Option<i32>,
+    pub(in crate::verbs::ingest) year: Option<i32>,
     /// Longest message of a new log; a longer one becomes several entries. Default: 1 MiB.
     #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(super) message_bytes_max: Option<usize>,
+    pub(in crate::verbs::ingest) message_bytes_max: Option<usize>,
     /// Lines of the first file that are left out: those that an earlier load has.
     #[arg(long, value_name = "LINES", default_value_t = 0)]
-    pub(super) skip_lines: u64,
+    pub(in crate::verbs::ingest) skip_lines: u64,
     /// Sync each commit before the next, and not only all of them at the end.
     #[arg(long)]
     pub(super) sync: bool,
@@ -80,7 +80,7 @@ impl LogArgs {
 }
 
 /// Refuses what only tables and time logs have.
-pub(super) fn expect_of_logs(arguments: &IngestArgs) -> Result<()> {
+pub(in crate::verbs::ingest) fn expect_of_logs(arguments: &IngestArgs) -> Result<()> {
     if arguments.format.is_some() {
         return Err(Failure::usage(
             "--format is for tables and time logs",
@@ -97,7 +97,7 @@ pub(super) fn expect_of_logs(arguments: &IngestArgs) -> Result<()> {
         || arguments.log_unit.is_some()
         || arguments.delimiter.is_some()
         || arguments.on_mismatch != Mismatch::Error
-        || arguments.on_error != OnError::Stop;
+        || arguments.on_error != OnError::Fail;
     match is_other {
         false => Ok(()),
         true => Err(Failure::usage(

@@ -7,7 +7,7 @@ mod reading;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) use arguments::LogArgs;
+pub(super) use arguments::{LogArgs, expect_of_logs};
 use load::Load;
 use reading::Reading;
 use timestrata::ingest::lines::SourceOptions;
@@ -15,17 +15,18 @@ use timestrata::logs::{Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
 use timestrata::{Access, Io, Store};
 
 use super::{IngestArgs, Outcome, progress_bar};
+use crate::faces::open;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
-use crate::verbs::{counted, counted_entries, open};
+use crate::verbs::{counted, counted_entries};
 
-pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
-    arguments::expect_of_logs(arguments)?;
+pub(super) fn run(dir: &Path, arguments: &IngestArgs) -> Result<()> {
+    expect_of_logs(arguments)?;
     let io = Io::os();
     let begun_ns = io.clock.monotonic_ns();
     let interrupt = Interrupt::listen()?;
     let bar = progress_bar(&arguments.files);
-    let found = arguments.dir.exists().then(|| open(&arguments.dir, Access::Write)).transpose()?;
+    let found = dir.exists().then(|| open(dir, Access::Write)).transpose()?;
     let message_bytes_max = message_bytes_max(found.as_ref(), arguments)?;
     let mut readings = arguments.files.iter().enumerate().map(|(index, path)| {
         let skip_lines = if index == 0 { arguments.logs.skip_lines } else { 0 };
@@ -41,7 +42,7 @@ pub(super) fn run(arguments: &IngestArgs) -> Result<()> {
     }
     let store = match found {
         Some(store) => store,
-        None => open(&arguments.dir, Access::Write)?,
+        None => open(dir, Access::Write)?,
     };
     let logs = open_log(&store, arguments)?;
     let mut load = Load::new(logs, arguments, interrupt, bar.clone())?;

@@ -1,0 +1,78 @@
+//! Logs of a store that was opened.
+
+use std::time::Duration;
+
+use timestrata::logs::filter::Filter;
+use timestrata::logs::{
+    Bucket, Entries, Facet, FacetsOptions, Logs, LogsView, Query, ShownColumns, Tail,
+};
+use timestrata::{Changes, KeyRange, LeadKey, Store};
+
+use super::super::{LogsFace, TailFace};
+use super::DURABILITY;
+use crate::failure::Result;
+use crate::output::FoundEntries;
+
+/// How long a look for new entries takes at most: as long it may take to end.
+const LOOK: Duration = Duration::from_millis(250);
+
+pub(super) struct OpenedLogs {
+    store: Store,
+    logs: Logs,
+    view: LogsView,
+}
+
+impl OpenedLogs {
+    pub(super) fn new(store: &Store, logs: Logs) -> Result<Self> {
+        let view = logs.snapshot()?;
+        Ok(Self { store: store.clone(), logs, view })
+    }
+}
+
+impl LogsFace for OpenedLogs {
+    fn search(&self, query: &Query) -> Result<FoundEntries> {
+        let hits = self.view.search(query)?;
+        let shown = ShownColumns::of(&self.store.expect_stream(self.logs.name())?)?;
+        Ok(FoundEntries { shown, batches: Box::new(hits) })
+    }
+
+    fn count(&self, query: &Query) -> Result<u64> {
+        Ok(self.view.count(query)?)
+    }
+
+    fn histogram(&self, query: &Query, step: Option<i64>) -> Result<(i64, Vec<Bucket>)> {
+        Ok(self.view.histogram(query, step)?)
+    }
+
+    fn facets(&self, query: &Query, options: &FacetsOptions) -> Result<Vec<Facet>> {
+        Ok(self.view.facets(query, options)?)
+    }
+
+    fn context(&self, timestamp: i64, before: usize, after: usize) -> Result<Vec<Entries>> {
+        Ok(self.view.context(timestamp, before, after)?)
+    }
+
+    fn last_timestamp(&self) -> Result<Option<i64>> {
+        Ok(self.view.last_timestamp()?)
+    }
+
+    fn tail(&self, filter: Filter, after: i64) -> Result<Box<dyn TailFace>> {
+        Ok(Box::new(OpenedTail(self.logs.tail(filter, Some(after))?)))
+    }
+
+    fn delete(&self, query: &Query) -> Result<u64> {
+        let rows = self.view.count(query)?;
+        let range = KeyRange::new(query.from.map(LeadKey::Time), query.to.map(LeadKey::Time));
+        let changes = Changes::new().delete_range(self.logs.stream_id(), range);
+        self.store.commit(changes, DURABILITY)?;
+        Ok(rows)
+    }
+}
+
+struct OpenedTail(Tail);
+
+impl TailFace for OpenedTail {
+    fn next(&mut self) -> Result<Option<Entries>> {
+        Ok(self.0.next(LOOK)?)
+    }
+}

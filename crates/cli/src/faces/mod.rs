@@ -1,0 +1,221 @@
+//! What verbs ask of a store, a face for each model. Each face is there twice: over a store that this process has
+//! opened ([`here`]), and over a server that has it open ([`there`]). Verbs know neither.
+
+mod here;
+mod place;
+mod there;
+
+use std::path::Path;
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use serde_json::Value;
+use timestrata::Scan;
+use timestrata::logs::filter::Filter;
+use timestrata::logs::{Bucket, Entries, Facet, FacetsOptions, Query};
+use timestrata::timelog::{Codec, EntryBatch, Unit};
+use timestrata::topic::{OwnedRecord, Record, TopicOptions, TopicRetention};
+use timestrata_client::ReceivedRows;
+
+use crate::failure::Result;
+use crate::output::{FoundEntries, TimelogRows};
+use crate::ranges::TimeRange;
+
+pub(crate) use place::{Place, StoreArg, expect_directory, open};
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Table,
+    Logs,
+    Timelog,
+    Topic,
+}
+
+/// Rows, batch by batch.
+pub(crate) trait Rows: Iterator<Item = timestrata::Result<RecordBatch>> {
+    fn schema(&self) -> SchemaRef;
+
+    /// What was left out as it is damaged, once all has been read.
+    fn missing(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Rows for Scan {
+    fn schema(&self) -> SchemaRef {
+        Self::schema(self)
+    }
+
+    fn missing(&self) -> Vec<String> {
+        Self::missing(self).iter().map(ToString::to_string).collect()
+    }
+}
+
+impl Rows for ReceivedRows {
+    fn schema(&self) -> SchemaRef {
+        Self::schema(self)
+    }
+}
+
+/// A store.
+pub(crate) trait StoreFace {
+    /// What a name stands for; `None` where nothing that has rows is called so.
+    fn kind_of(&self, name: &str) -> Result<Option<Kind>>;
+
+    fn table(&self, name: &str) -> Result<Box<dyn TableFace>>;
+    fn logs(&self, name: &str) -> Result<Box<dyn LogsFace>>;
+    fn timelog(&self, name: &str) -> Result<Box<dyn TimelogFace>>;
+    fn topic(&self, name: &str) -> Result<Box<dyn TopicFace>>;
+
+    /// Makes a time log; fine if it is there as asked for.
+    fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>>;
+
+    /// The names of all topics.
+    fn topics(&self) -> Result<Vec<String>>;
+    /// Makes a topic; fine if it is there with these options.
+    fn create_topic(&self, name: &str, options: &TopicOptions) -> Result<()>;
+    fn drop_topic(&self, name: &str) -> Result<()>;
+
+    /// What commits change, behind one of them or behind what a follower has saved.
+    #[cfg(feature = "sql")]
+    fn changes(&self, name: Option<&str>, since: Option<u64>) -> Result<Box<dyn ChangesFace>>;
+
+    /// Makes durable what was written.
+    fn sync(&self) -> Result<()>;
+    /// Ends it in good order.
+    fn close(&self) -> Result<()>;
+}
+
+/// Which rows of a table are wanted.
+#[derive(Debug, Default)]
+pub(crate) struct RowsWanted<'a> {
+    pub(crate) from: Option<&'a str>,
+    pub(crate) to: Option<&'a str>,
+    pub(crate) columns: Option<&'a [String]>,
+    pub(crate) limit: Option<usize>,
+    pub(crate) reverse: bool,
+    pub(crate) skip_damaged: bool,
+}
+
+pub(crate) trait TableFace {
+    /// Rows in time order.
+    fn rows(&self, wanted: &RowsWanted<'_>) -> Result<Box<dyn Rows>>;
+    /// Deletes those of a range of times, durably. Gives how many there were.
+    fn delete(&self, from: Option<&str>, to: Option<&str>) -> Result<u64>;
+}
+
+/// A log as it is now, or was at the moment that was asked for.
+pub(crate) trait LogsFace {
+    fn search(&self, query: &Query) -> Result<FoundEntries>;
+    fn count(&self, query: &Query) -> Result<u64>;
+    /// The length of a stretch, and all stretches.
+    fn histogram(&self, query: &Query, step: Option<i64>) -> Result<(i64, Vec<Bucket>)>;
+    fn facets(&self, query: &Query, options: &FacetsOptions) -> Result<Vec<Facet>>;
+    /// An entry with those around it; nothing where there is no such entry.
+    fn context(&self, timestamp: i64, before: usize, after: usize) -> Result<Vec<Entries>>;
+    /// When the last entry arrived.
+    fn last_timestamp(&self) -> Result<Option<i64>>;
+    /// Entries that arrive behind one.
+    fn tail(&self, filter: Filter, after: i64) -> Result<Box<dyn TailFace>>;
+    /// Deletes those that arrived in a range, durably. Gives how many there were.
+    fn delete(&self, query: &Query) -> Result<u64>;
+}
+
+pub(crate) trait TailFace {
+    /// The next entries; `None` where there are none for a while.
+    fn next(&mut self) -> Result<Option<Entries>>;
+}
+
+pub(crate) trait TimelogFace {
+    fn unit(&self) -> Unit;
+    fn codec(&self) -> Codec;
+    /// Appends entries in one commit, which is durable once the store was synced.
+    fn append(&self, batch: EntryBatch) -> Result<()>;
+    fn rows(
+        &self,
+        range: TimeRange,
+        reverse: bool,
+        limit: Option<usize>,
+    ) -> Result<Box<dyn TimelogRows>>;
+    /// Deletes those of a range of times, durably. Gives how many there were.
+    fn delete(&self, range: TimeRange) -> Result<u64>;
+}
+
+/// Where reading a topic begins.
+#[derive(Debug, Clone)]
+pub(crate) enum Start {
+    /// Where the group has committed; what was given is committed.
+    Group(String),
+    /// At a place of one partition, or of all.
+    At(Option<u32>, StartPlace),
+    /// With so many records of each partition that are there.
+    Last(u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StartPlace {
+    Earliest,
+    Latest,
+    Offset(u64),
+    /// Nanoseconds since 1970.
+    Time(i64),
+}
+
+/// Where a group is in a partition.
+#[derive(Debug)]
+pub(crate) struct GroupPlace {
+    pub(crate) group: String,
+    pub(crate) partition: u32,
+    pub(crate) committed: u64,
+    pub(crate) end: u64,
+}
+
+pub(crate) trait TopicFace {
+    /// What it was made as and has, as `topic describe --json` prints it.
+    fn described(&self) -> Result<Value>;
+    fn partitions(&self) -> Result<u32>;
+    fn change(&self, partitions: Option<u32>, retention: Option<TopicRetention>) -> Result<()>;
+    /// Throws away what retention lets go: how many have expired, how many were superseded.
+    fn retain(&self) -> Result<(u64, u64)>;
+    /// Records that were held against their hashes, records that ever were, the root of the tree.
+    fn audit(&self, partition: u32) -> Result<(u64, u64, String)>;
+    /// Appends records, durably, in one commit.
+    fn send(&self, records: &[OwnedRecord], partition: Option<u32>) -> Result<()>;
+    fn read(&self, start: &Start) -> Result<Box<dyn RecordsFace>>;
+    fn groups(&self) -> Result<Vec<GroupPlace>>;
+    fn reset_group(&self, group: &str, partition: u32, offset: u64) -> Result<()>;
+    /// The proof that a record is in a partition; with a key, by a new checkpoint if one is needed.
+    fn prove(&self, partition: u32, offset: u64, key: Option<&Path>) -> Result<String>;
+    /// Signs what a partition is now, by a key of ours or by the server's.
+    fn checkpoint(&self, partition: u32, key: Option<&Path>) -> Result<String>;
+    /// Brings a folder up to date with the tiles of a partition; says what was done.
+    fn export_tiles(&self, partition: u32, folder: &Path) -> Result<ExportedTiles>;
+}
+
+#[derive(Debug)]
+pub(crate) struct ExportedTiles {
+    pub(crate) tiles: u64,
+    pub(crate) size: u64,
+    pub(crate) gone: u64,
+}
+
+/// Takes a record with its partition and offset.
+pub(crate) type TakeRecord<'a> = &'a mut dyn FnMut(u32, u64, &Record<'_>) -> Result<()>;
+
+pub(crate) trait RecordsFace {
+    /// The next records, waited for up to `timeout` where there are none. Gives how many.
+    fn poll(&mut self, timeout: Duration, most: usize, take: TakeRecord<'_>) -> Result<usize>;
+    /// Ends it; what a group was given is committed.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// Commits, each as a line of JSON.
+#[cfg(feature = "sql")]
+pub(crate) trait ChangesFace {
+    /// The next ones, waited for up to `timeout` where there are none.
+    fn next(&mut self, timeout: Duration) -> Result<Vec<Vec<u8>>>;
+    /// Notes that all are done that were given, where it follows by a name.
+    fn save(&mut self) -> Result<()>;
+}

@@ -1,0 +1,209 @@
+//! Faces over a server that has the store open.
+
+mod logs;
+mod records;
+mod tables;
+mod timelogs;
+mod topics;
+
+use serde_json::{Map, Value, json};
+use timestrata::timelog::{Codec, Unit};
+use timestrata::topic::{Stamp, TopicOptions, TopicRetention};
+use timestrata_client::{Request, Server};
+
+use super::{Kind, LogsFace, StoreFace, TableFace, TimelogFace, TopicFace};
+use crate::failure::{Failure, Result};
+
+/// A store behind a server, at a moment of the past if one is named.
+#[derive(Clone)]
+pub(super) struct ServedStore {
+    server: Server,
+    at: Option<String>,
+}
+
+impl ServedStore {
+    pub(super) fn new(server: Server, at: Option<String>) -> Self {
+        Self { server, at }
+    }
+
+    /// A request that reads.
+    fn get(&self, path: &[&str]) -> Request<'_> {
+        self.server.get(path).with_some("at", self.at.as_deref())
+    }
+
+    /// The names of all that is of a model.
+    fn names(&self, path: &str) -> Result<Vec<String>> {
+        let names = self.get(&[path]).json()?;
+        let names = names.as_array().into_iter().flatten();
+        Ok(names.filter_map(|name| name.as_str().map(str::to_owned)).collect())
+    }
+}
+
+/// What an answer of a server lacks that speaks otherwise than this command.
+fn unlike(what: &str) -> Failure {
+    Failure::failed(
+        format!("the server's answer has no '{what}'"),
+        "use the command of the server's version",
+    )
+}
+
+/// A whole number of an answer.
+fn number(value: &Value, name: &str) -> Result<u64> {
+    value.get(name).and_then(Value::as_u64).ok_or_else(|| unlike(name))
+}
+
+/// A number of an answer that is a partition's.
+fn partition_of(value: &Value) -> Result<u32> {
+    u32::try_from(number(value, "partition")?).map_err(|_| unlike("partition"))
+}
+
+/// A text of an answer.
+fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
+    value.get(name).and_then(Value::as_str).ok_or_else(|| unlike(name))
+}
+
+/// A list of an answer; `name` is what it is in.
+fn list<'a>(value: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
+    value.as_array().ok_or_else(|| unlike(name))
+}
+
+/// What is to be kept of a topic, as requests say it.
+fn retention_members(retention: &TopicRetention) -> Map<String, Value> {
+    let age = retention.age_ns.map(|age| format!("{age}ns"));
+    let members = json!({
+        "retention_age": age,
+        "retention_bytes": retention.bytes,
+        "retention_records": retention.records,
+        "compact": retention.compact,
+    });
+    members.as_object().cloned().unwrap_or_default()
+}
+
+impl StoreFace for ServedStore {
+    fn kind_of(&self, name: &str) -> Result<Option<Kind>> {
+        let kinds = [
+            ("tables", Kind::Table),
+            ("logs", Kind::Logs),
+            ("timelogs", Kind::Timelog),
+            ("topics", Kind::Topic),
+        ];
+        for (path, kind) in kinds {
+            if self.names(path)?.iter().any(|known| known == name) {
+                return Ok(Some(kind));
+            }
+        }
+        Ok(None)
+    }
+
+    fn table(&self, name: &str) -> Result<Box<dyn TableFace>> {
+        Ok(Box::new(tables::ServedTable::new(self.clone(), name)))
+    }
+
+    fn logs(&self, name: &str) -> Result<Box<dyn LogsFace>> {
+        Ok(Box::new(logs::ServedLogs::new(self.clone(), name)))
+    }
+
+    fn timelog(&self, name: &str) -> Result<Box<dyn TimelogFace>> {
+        Ok(Box::new(timelogs::ServedTimelog::open(self.clone(), name)?))
+    }
+
+    fn topic(&self, name: &str) -> Result<Box<dyn TopicFace>> {
+        Ok(Box::new(topics::ServedTopic::new(self.clone(), name)))
+    }
+
+    fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>> {
+        let body = json!({ "codec": codec.name(), "unit": unit.name() });
+        self.server.request("PUT", &["timelogs", name]).send_json(&body)?;
+        self.timelog(name)
+    }
+
+    fn topics(&self) -> Result<Vec<String>> {
+        self.names("topics")
+    }
+
+    fn create_topic(&self, name: &str, options: &TopicOptions) -> Result<()> {
+        let mut members = retention_members(&options.retention);
+        members.insert("partitions".to_owned(), options.partitions.into());
+        members.insert("record_bytes_max".to_owned(), options.record_bytes_max.into());
+        let clock = if options.stamp == Stamp::Store { "store" } else { "producer" };
+        members.insert("timestamp".to_owned(), clock.into());
+        let packed = options.compression.map(|packed| packed.to_string());
+        members.insert("compression".to_owned(), packed.into());
+        self.server.request("PUT", &["topics", name]).send_json(&members.into())?;
+        Ok(())
+    }
+
+    fn drop_topic(&self, name: &str) -> Result<()> {
+        self.server.request("DELETE", &["topics", name]).json()?;
+        Ok(())
+    }
+
+    #[cfg(feature = "sql")]
+    fn changes(
+        &self,
+        name: Option<&str>,
+        since: Option<u64>,
+    ) -> Result<Box<dyn super::ChangesFace>> {
+        let since = match name {
+            None => since.unwrap_or(0),
+            // One that is new is made; of one that is known the answer tells how far it is.
+            Some(name) => {
+                let known = self.server.get(&["followers"]).json()?;
+                let known = list(&known, "followers")?.iter().find(|one| one["name"] == name);
+                match known {
+                    Some(known) => number(known, "seq")?,
+                    None => {
+                        let body = since.map_or(json!({}), |since| json!({ "seq": since }));
+                        let made = self.server.request("PUT", &["followers", name]);
+                        number(&made.send_json(&body)?, "seq")?
+                    }
+                }
+            }
+        };
+        let (server, name) = (self.server.clone(), name.map(str::to_owned));
+        Ok(Box::new(ServedChanges { server, name, since }))
+    }
+
+    fn sync(&self) -> Result<()> {
+        // What a server has acknowledged has been synced.
+        Ok(())
+    }
+
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "sql")]
+struct ServedChanges {
+    server: Server,
+    name: Option<String>,
+    /// The last commit that was given.
+    since: u64,
+}
+
+#[cfg(feature = "sql")]
+impl super::ChangesFace for ServedChanges {
+    fn next(&mut self, timeout: std::time::Duration) -> Result<Vec<Vec<u8>>> {
+        let request = self.server.get(&["changes"]).with("since", self.since.to_string());
+        let mut lines = request.with("wait", format!("{}ms", timeout.as_millis())).lines()?;
+        let mut found = Vec::new();
+        while let Some(line) = lines.next_line()? {
+            let commit: Value = serde_json::from_slice(line)
+                .map_err(|error| Failure::plain(format!("the server's answer: {error}")))?;
+            self.since = number(&commit, "seq")?;
+            let mut line = line.to_vec();
+            line.push(b'\n');
+            found.push(line);
+        }
+        Ok(found)
+    }
+
+    fn save(&mut self) -> Result<()> {
+        if let Some(name) = &self.name {
+            let body = json!({ "seq": self.since });
+            self.server.request("PUT", &["followers", name]).send_json(&body)?;
+        }
+        Ok(())
+    }
+}
