@@ -28,8 +28,8 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 
 use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
 use verbs::{
-    backup, check, compact, completions, delete, export, graph, info, ingest, logs, query, repair,
-    restore, topic, verbs, version,
+    backup, check, compact, completions, delete, export, graph, info, ingest, logs, purge, query,
+    repair, restore, topic, verbs, version,
 };
 #[cfg(feature = "sql")]
 use verbs::{changes, config, mcp, serve, sql, token};
@@ -91,6 +91,7 @@ verbs! {
     Check: check::CheckArgs => check::run,
     Repair: repair::RepairArgs => repair::run,
     Compact: compact::CompactArgs => compact::run,
+    Purge: purge::PurgeArgs => purge::run,
     Backup: backup::BackupArgs => backup::run,
     Restore: restore::RestoreArgs => restore::run,
     Version: version::VersionArgs => version::run,

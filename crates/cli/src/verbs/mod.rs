@@ -16,6 +16,7 @@ pub(crate) mod ingest;
 pub(crate) mod logs;
 #[cfg(feature = "sql")]
 pub(crate) mod mcp;
+pub(crate) mod purge;
 pub(crate) mod query;
 pub(crate) mod repair;
 pub(crate) mod restore;

@@ -9,11 +9,15 @@ use timestrata::table::time_text;
 use timestrata::{Access, ErrorKind, Io};
 use timestrata_server::{NewToken, Token, TokenFolder};
 
-use super::open;
+use crate::faces::{expect_directory, open};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::print;
 use crate::output::table::Table;
+use crate::output::{FormArg, ReportFormat, print};
+
+/// A token of the server would be needed to make the first one.
+const INSTEAD: &str =
+    "give its directory, which may be read while a server has it open; over HTTP it is /tokens";
 
 /// Make, list and revoke the tokens that a server of a store lets clients in by.
 #[derive(Debug, Args)]
@@ -63,9 +67,8 @@ struct CreateArgs {
 struct ListArgs {
     /// The store's directory.
     dir: PathBuf,
-    /// Print one JSON object a line.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArg<ReportFormat>,
 }
 
 #[derive(Debug, Args)]
@@ -86,6 +89,7 @@ pub(crate) fn run(arguments: &TokenCommand) -> Result<()> {
 
 /// The tokens of a store. It isn't opened: whoever must revoke one can do so however the store is.
 fn of_store(dir: &Path) -> Result<TokenFolder> {
+    expect_directory(dir, INSTEAD)?;
     let io = Io::os();
     match io.disk.exists(dir) {
         Ok(true) => Ok(TokenFolder::in_dir(&io, dir)),
@@ -98,6 +102,7 @@ fn of_store(dir: &Path) -> Result<TokenFolder> {
 }
 
 fn create(arguments: &CreateArgs) -> Result<()> {
+    expect_directory(&arguments.dir, INSTEAD)?;
     let io = Io::os();
     let mut new = NewToken::new(&arguments.name, &arguments.scopes)?;
     if let Some(when) = &arguments.expires {
@@ -131,7 +136,7 @@ fn list(arguments: &ListArgs) -> Result<()> {
     let mut out = io::stdout().lock();
     let mut table = Table::new(["id", "name", "scopes", "created", "expires"].into_iter());
     for (id, token) in tokens {
-        if arguments.json {
+        if arguments.form.is_json() {
             let line = match &token {
                 Ok(token) => json!({
                     "id": id,
@@ -166,7 +171,7 @@ fn list(arguments: &ListArgs) -> Result<()> {
         };
         table.push(cells, &mut out).map_err(Failure::output)?;
     }
-    match arguments.json {
+    match arguments.form.is_json() {
         true => Ok(()),
         false => table.finish(&mut out).map(|_| ()).map_err(Failure::output),
     }

@@ -1,4 +1,4 @@
-//! Delete, info, check, compact, backup.
+//! Delete, info, check, compact, purge, backup.
 
 use crate::runner::Runner;
 
@@ -103,6 +103,34 @@ fn compaction_keeps_the_rows_and_leaves_fewer_runs() {
 }
 
 #[test]
+fn a_purge_leaves_no_byte_of_what_was_deleted() {
+    let runner = Runner::new();
+    runner.file("rows.csv", "at,name\n1,of-nobody-else\n2,stays\n");
+    let load = ["ingest", "store", "rows", "rows.csv", "--as", "table", "--time", "at"];
+    runner.ok(&[&load[..], &["--time-unit", "s"]].concat());
+    let holds = |text: &[u8]| {
+        let files = ["runs", "wal"].map(|part| files_in(&runner.path("store").join(part)));
+        let mut all = files.iter().flatten();
+        all.any(|file| file.windows(text.len()).any(|part| part == text))
+    };
+    assert!(holds(b"of-nobody-else"));
+    runner.ok(&["delete", "store", "rows", "--to", "1970-01-01T00:00:02Z"]);
+    let ran = runner.run(&["purge", "store", "rows"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("erased what was deleted"), "{ran:?}");
+    assert!(!holds(b"of-nobody-else"));
+    assert!(runner.ok(&["query", "store", "rows", "--format", "csv"]).contains("stays"));
+    runner.fails(&["purge", "store", "none"], 1, &["none"]);
+    runner.fails(&["purge", "http://127.0.0.1:1"], 2, &["stop the server"]);
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test looks at what is on disk")]
+fn files_in(dir: &std::path::Path) -> Vec<Vec<u8>> {
+    let entries = std::fs::read_dir(dir).unwrap();
+    entries.map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect()
+}
+
+#[test]
 fn a_backup_is_a_store_with_the_same_rows() {
     let runner = store();
     let ran = runner.run(&["backup", "store", "copy"]);
@@ -126,7 +154,8 @@ fn a_backup_is_a_store_with_the_same_rows() {
 fn a_backup_of_a_damaged_store_is_made_where_that_is_asked_for() {
     let runner = store();
     runner.ok(&["compact", "store"]);
-    flip(&first_file(&runner.path("store/runs")), 200);
+    // One before it only the history needs, and that is not in the copy.
+    flip(&newest_file(&runner.path("store/runs")), 200);
     runner.fails(&["backup", "store", "copy"], 1, &["stream 'rows'", "--with-damage"]);
     let ran = runner.run(&["backup", "store", "copy", "--with-damage"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -193,10 +222,14 @@ fn check_finds_a_flipped_byte_and_names_the_file() {
 
 #[expect(clippy::disallowed_methods, reason = "the test damages a file on purpose")]
 fn first_file(dir: &std::path::Path) -> std::path::PathBuf {
-    let mut files: Vec<_> =
-        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.remove(0)
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files.min().unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test damages a file on purpose")]
+fn newest_file(dir: &std::path::Path) -> std::path::PathBuf {
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files.max().unwrap()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test damages a file on purpose")]
