@@ -17,7 +17,7 @@ use timestrata_logs::{Entries, Tail};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::parameters::LogRequest;
-use crate::answer::{self, ARROW, AnswerForm, AnswerRows, accepted};
+use crate::answer::{self, ARROW, AnswerForm, AnswerRows, JSON, accepted};
 use crate::entries::Batch;
 use crate::error::{Failure, Result};
 use crate::state::{AppState, blocking};
@@ -42,8 +42,12 @@ const LAST_EVENT_ID: &str = "last-event-id";
 pub(super) async fn tail(request: LogRequest) -> Result<Response> {
     let LogRequest { state, name, mut asked, headers, .. } = request;
     let known = format!("entries as they arrive are {EVENTS} or {ARROW}");
-    // Clients that know nothing of events ask for what they know, and have always been given events.
-    let has_columns = accepted(&headers, false, &known, |kind| Some(kind == ARROW))?;
+    let has_columns = accepted(&headers, false, &known, |kind| match kind {
+        // Clients that ask for JSON wherever they ask have always been given events, whose data is JSON.
+        "*/*" | "text/*" | EVENTS | JSON => Some(false),
+        ARROW => Some(true),
+        _ => None,
+    })?;
     let filter = asked.filter()?;
     let after = asked.arrival("after")?;
     asked.finish()?;
