@@ -32,7 +32,7 @@ pub(crate) enum AnswerForm {
     Protobuf,
 }
 
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 const CSV: &str = "text/csv";
 pub(crate) const ARROW: &str = "application/vnd.apache.arrow.stream";
 const PROTOBUF: &str = "application/x-protobuf";
