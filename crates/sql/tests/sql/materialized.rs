@@ -104,7 +104,8 @@ fn what_cannot_be_kept_is_refused_and_told_why() {
 fn stores_that_keep_no_changes_have_none() {
     let memory = Store::memory(settings()).unwrap();
     let memory = Sql::open(&memory, SqlOptions::default()).unwrap();
-    let (_store, without) = open(&Io::memory(), settings());
+    let none = Settings { history_min: Duration::ZERO, ..settings() };
+    let (_store, without) = open(&Io::memory(), none);
     for sql in [memory, without] {
         run(&sql, TABLE);
         let error = ask(&sql, COUNTS).unwrap_err();
