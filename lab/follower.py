@@ -79,8 +79,8 @@ def bills(change: timestrata.Change) -> Iterator[tuple[int, str]]:
 
 
 def lane_of(time: datetime) -> int:
-    """Whose span of times, in nanoseconds since the epoch, a time of a time log is in."""
-    return round((time - EPOCH).total_seconds() * 1e9) // SPAN
+    """Whose span of times, in milliseconds since the epoch, a time of a time log is in."""
+    return round((time - EPOCH).total_seconds() * 1e3) // SPAN
 
 
 def follow(path: str, notes: str, say: Say) -> None:

@@ -93,8 +93,8 @@ def test_a_damaged_file_is_named_with_the_byte(path: Path) -> None:
         log = store.timelog("log")
         log.extend((n, "x" * 100) for n in range(1_000))
         store.flush()
-    runs = [f for f in path.rglob("*") if f.is_file() and f.stat().st_size > 100_000]
-    damaged = min(runs, key=lambda file: file.stat().st_size)
+    # The log that the history keeps holds the rows as well, and nobody reads them there.
+    [damaged] = (path / "runs").iterdir()
     data = bytearray(damaged.read_bytes())
     data[len(data) // 2] ^= 1
     damaged.write_bytes(data)

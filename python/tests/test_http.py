@@ -101,7 +101,7 @@ def test_what_is_described_is_what_is_answered(server: str, tmp_path: Path) -> N
         "run",
         f"{server}/openapi.json",
         f"--checks={','.join(CHECKS)}",
-        "--workers=2",
+        "--workers=1",
         "--max-examples=20",
         f"--max-time={TRIED_SECONDS}",
         "--seed=20260501",

@@ -239,22 +239,22 @@ def test_of_rows_of_one_key_that_are_copied_the_last_one_counts(store: timestrat
 
 def test_views_and_materialised_views(tmp_path: Path) -> None:
     path = tmp_path / "store"
-    minutes = "SELECT minute, symbol, rows, top FROM minutes ORDER BY minute, symbol"
+    minutes = "SELECT minute, symbol, rows, highest FROM minutes ORDER BY minute, symbol"
     with timestrata.open(path, history_min="10m") as store:
         trades = store.table("trades", tags="symbol")
         trades.append({"time": ["2024-05-01T10:00:00Z"], "symbol": ["A"], "price": [1.5]})
         store.sql("CREATE VIEW dear AS SELECT * FROM trades WHERE price > 2")
         store.sql("""
             CREATE MATERIALIZED VIEW minutes AS
-            SELECT time_bucket('1 minute', time) AS minute, symbol, count(*) AS rows, max(price) AS top
+            SELECT time_bucket('1 minute', time) AS minute, symbol, count(*) AS rows, max(price) AS highest
             FROM trades GROUP BY minute, symbol
         """)
         trades.append({"time": "2024-05-01T10:00:30Z", "symbol": "A", "price": 2.5})
         assert [row["price"] for row in store.sql("SELECT * FROM dear").to_pylist()] == [2.5]
-        assert [(row["rows"], row["top"]) for row in store.sql(minutes).to_pylist()] == [(2, 2.5)]
+        assert [(row["rows"], row["highest"]) for row in store.sql(minutes).to_pylist()] == [(2, 2.5)]
         before = store.stats()["last_seq"]
         trades.delete(where="price > 2")
-        assert [(row["rows"], row["top"]) for row in store.sql(minutes).to_pylist()] == [(1, 1.5)]
+        assert [(row["rows"], row["highest"]) for row in store.sql(minutes).to_pylist()] == [(1, 1.5)]
         with store.at(before) as then:
             assert [row["rows"] for row in then.sql(minutes).to_pylist()] == [2]
         with pytest.raises(ValueError, match="drop its materialised view 'minutes' first"):
