@@ -92,6 +92,8 @@ pub(crate) struct History {
     retired_bytes: u64,
     /// The last step was found in the manifest alone: the log has to tell when that was.
     is_behind: bool,
+    /// The file lacks that step.
+    is_unwritten: bool,
     file: HistoryFile,
 }
 
@@ -105,8 +107,17 @@ impl History {
     ) -> Self {
         let file = HistoryFile::new(disk, dir, manifest.store_id);
         let (base, end) = (manifest.state.clone(), manifest.stamp());
-        let (steps, retired_bytes, is_behind) = (VecDeque::new(), 0, false);
-        Self { base, from, newest: from, end, steps, retired_bytes, is_behind, file }
+        Self {
+            base,
+            from,
+            newest: from,
+            end,
+            steps: VecDeque::new(),
+            retired_bytes: 0,
+            is_behind: false,
+            is_unwritten: false,
+            file,
+        }
     }
 
     /// Reads that of a store; `None` if there is none that leads to this manifest. A process that was killed may not have come to note
@@ -132,6 +143,7 @@ impl History {
             steps: VecDeque::new(),
             retired_bytes: 0,
             is_behind: false,
+            is_unwritten: false,
             file: HistoryFile::new(disk, dir, manifest.store_id),
         };
         for step in steps {
@@ -149,7 +161,7 @@ impl History {
         let step = history.step(edit, NOT_KNOWN, manifest);
         (state == manifest.state).then(|| {
             history.push(Step { step, retired });
-            history.is_behind = true;
+            (history.is_behind, history.is_unwritten) = (true, true);
             history
         })
     }
@@ -191,6 +203,13 @@ impl History {
             step.last_seq = step.last_seq.min(last_seq);
         }
         self.is_behind = false;
+    }
+
+    /// Writes the file if it lacks the manifest's last edit: before that is written anew, and tells of it no more.
+    pub(crate) fn write_missing(&mut self) {
+        if self.is_unwritten {
+            self.write();
+        }
     }
 
     /// Goes on in a manifest that was written anew, and writes the file.
@@ -271,6 +290,7 @@ impl History {
 
     /// Writes the whole file anew, with a first step for the base.
     fn write(&mut self) {
+        self.is_unwritten = false;
         let first = HistoryStep {
             // What was taken away behind the last commit makes the next one the first that can be read.
             last_seq: self.from.min(self.newest),

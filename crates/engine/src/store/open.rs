@@ -116,8 +116,9 @@ impl Opening {
         };
         let created = new_manifest.is_some();
         let folder = self.folder(loaded.store_id);
-        let Recovered { core, mut report, orphans, next_run, wal_start, history } =
+        let Recovered { core, mut report, orphans, next_run, wal_start, mut history } =
             recovery::recover(&folder, &self.dir, &self.wal_dir(), &loaded)?;
+        history.iter_mut().for_each(History::write_missing);
         report.created = created;
         let replayed = report.commits_replayed > 0 || report.torn_tail.is_some();
         let unchanged = loaded.state.closed.is_some() && loaded.damage.is_none();
