@@ -254,13 +254,10 @@ fn many_rows_of_one_commit_are_counted_too() {
 
 const CHILD_DIR: &str = "TIMESTRATA_VIEW_TEST_DIR";
 
-/// Not a test: what [`a_view_has_all_of_a_change_or_nothing_of_it_after_a_kill`] kills.
-#[test]
-#[ignore = "runs until it is killed, by another test"]
-fn writes_until_it_is_killed() {
-    let Some(dir) = std::env::var_os(CHILD_DIR) else { return };
+/// What [`a_view_has_all_of_a_change_or_nothing_of_it_after_a_kill`] kills: itself, in another process.
+fn write_until_killed(dir: &Path) -> ! {
     let settings = Settings { maintenance: Maintenance::Background, ..kept() };
-    let store = Store::open(Path::new(&dir), settings).unwrap();
+    let store = Store::open(dir, settings).unwrap();
     let sql = Sql::open(&store, SqlOptions::default()).unwrap();
     let mut n = answer(&sql, "SELECT coalesce(max(n), 0) + 1 FROM t")[0].parse::<i64>().unwrap();
     loop {
@@ -276,6 +273,9 @@ fn writes_until_it_is_killed() {
 
 #[test]
 fn a_view_has_all_of_a_change_or_nothing_of_it_after_a_kill() {
+    if let Some(dir) = std::env::var_os(CHILD_DIR) {
+        write_until_killed(Path::new(&dir));
+    }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
     let store = Store::open(&path, kept()).unwrap();
@@ -294,9 +294,8 @@ fn a_view_has_all_of_a_change_or_nothing_of_it_after_a_kill() {
     for round in 1..=4 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
-                "materialized::writes_until_it_is_killed",
+                "materialized::a_view_has_all_of_a_change_or_nothing_of_it_after_a_kill",
                 "--exact",
-                "--ignored",
                 "--nocapture",
             ])
             .env(CHILD_DIR, &path)
