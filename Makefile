@@ -9,8 +9,8 @@ SHELL := /bin/bash
 SUITE ?= engine
 HOURS ?= 1
 # Those of timestrata-bench, and all that there are.
-SUITES_RUST = engine logs
-SUITES = all $(SUITES_RUST) graph store table timelog topic tsbs
+SUITES_RUST = engine logs store
+SUITES = all $(SUITES_RUST) graph table timelog topic tsbs
 
 # With QUICK=1 all sizes are small: that it works is shown, and no figure says much.
 QUICKLY = $(if $(QUICK),--quick --out bench/results/quick.json)
@@ -118,7 +118,7 @@ bench:
 	@TIMESTRATA_VENV=venv-bench tools/setup bench $(SUITE)
 	@mkdir -p bench/results
 ifneq ($(filter all $(SUITES_RUST),$(SUITE)),)
-	@$(IN) $(BUILD_RELEASE) --bin timestrata-bench
+	@$(IN) $(BUILD_RELEASE) --bin timestrata --bin timestrata-bench
 	@$(if $(filter logs all,$(SUITE)),$(LOGS)) $(IN) bash -c '"$$CARGO_TARGET_DIR/release/timestrata-bench" $(SUITE) $(QUICKLY)'
 endif
 ifneq ($(filter engine all,$(SUITE)),)

@@ -34,7 +34,7 @@ SUITES = (
     Suite("logs", "Logs", ("logs", "logs-python"), "from Rust, then beside ripgrep, grep, DuckDB and SQLite's FTS5"),
     Suite("topic", "Topics", ("topic",), "beside merkql, another log that can be proved, the disk, and SHA-256"),
     Suite("graph", "Graphs", ("graph", "graph-python"), "from Rust beside petgraph and RocksDB, from Python beside rustworkx, kuzu, networkx and SQLite"),
-    Suite("store", "All models together", ("store",), "one commit over five models beside one a model, and what is read and sent on exactly once beside the same without that"),
+    Suite("store", "All models together", ("store-python", "store"), "one commit over five models beside one a model; what is read and sent on exactly once beside the same without that; the past, followers and views while it is written; all models in one query beside DuckDB; topics over HTTP beside the process itself"),
     Suite("engine", "The engine under them", ("engine",), "beside the disk, memory, and LMDB, redb, RocksDB, fjall and SQLite"),
 )  # fmt: skip
 

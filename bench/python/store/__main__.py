@@ -6,7 +6,7 @@ import sys
 
 from bench.python.common.arguments import parser_of
 from bench.python.common.run import Run, play
-from bench.python.store import commits, once, past
+from bench.python.store import commits, join, once, past
 
 
 def main() -> int:
@@ -17,8 +17,9 @@ def main() -> int:
         ("exactly once", lambda: once.loop(run)),
         ("a moment", lambda: past.moment(run)),
         ("followers", lambda: past.followed(run)),
+        ("a join of models", lambda: join.of_four_models(run)),
     ]
-    return play(run, "store", groups, asked.only, asked.out)
+    return play(run, "store-python", groups, asked.only, asked.out)
 
 
 if __name__ == "__main__":

@@ -55,38 +55,81 @@ pub(crate) fn latencies(mut taken: Vec<u64>) -> String {
 
 /// Nanoseconds of each request over one connection.
 fn client(address: &str, request: &str, watch: &Watch, end_ns: u64) -> Result<Vec<u64>> {
-    let mut socket = TcpStream::connect(address)?;
-    socket.set_nodelay(true)?;
-    let mut answers = BufReader::new(socket.try_clone()?);
-    let (mut taken, mut body, mut line) = (Vec::new(), Vec::new(), String::new());
+    let mut connection = Connection::open(address)?;
+    let mut taken = Vec::new();
     loop {
         let begun_ns = watch.now_ns();
         if begun_ns >= end_ns {
             return Ok(taken);
         }
-        socket.write_all(request.as_bytes())?;
-        let mut length = None;
+        connection.ask(&[request.as_bytes()])?;
+        taken.push(watch.now_ns() - begun_ns);
+    }
+}
+
+/// A connection that is kept open, and its last answer.
+pub(crate) struct Connection {
+    socket: TcpStream,
+    answers: BufReader<TcpStream>,
+    line: String,
+    body: Vec<u8>,
+}
+
+impl Connection {
+    pub(crate) fn open(address: &str) -> Result<Self> {
+        let socket = TcpStream::connect(address)?;
+        socket.set_nodelay(true)?;
+        let answers = BufReader::with_capacity(256 << 10, socket.try_clone()?);
+        Ok(Self { socket, answers, line: String::new(), body: Vec::new() })
+    }
+
+    /// Sends a request, which may be in parts; gives the body of its answer.
+    pub(crate) fn ask(&mut self, request: &[&[u8]]) -> Result<&[u8]> {
+        request.iter().try_for_each(|part| self.socket.write_all(part))?;
+        let (mut length, mut is_chunked) = (None, false);
         loop {
-            line.clear();
-            if answers.read_line(&mut line)? == 0 {
-                return Err("the server hung up".into());
-            }
-            let lower = line.trim_end().to_ascii_lowercase();
-            if let Some(status) = lower.strip_prefix("http/1.1 ")
+            let line = self.line()?;
+            if let Some(status) = line.strip_prefix("http/1.1 ")
                 && !status.starts_with("200")
             {
                 return Err(format!("the server answered {status}").into());
             }
-            if let Some(bytes) = lower.strip_prefix("content-length:") {
+            if let Some(bytes) = line.strip_prefix("content-length:") {
                 length = Some(bytes.trim().parse::<usize>()?);
             }
-            if lower.is_empty() {
+            is_chunked |= line == "transfer-encoding: chunked";
+            if line.is_empty() {
                 break;
             }
         }
-        body.resize(length.ok_or("an answer without a length")?, 0);
-        answers.read_exact(&mut body)?;
-        taken.push(watch.now_ns() - begun_ns);
+        self.body.clear();
+        match length {
+            Some(bytes) => self.read(bytes)?,
+            None if is_chunked => loop {
+                let bytes = usize::from_str_radix(&self.line()?, 16)?;
+                self.read(bytes)?;
+                self.line()?;
+                if bytes == 0 {
+                    break;
+                }
+            },
+            None => return Err("an answer without a length".into()),
+        }
+        Ok(&self.body)
+    }
+
+    fn line(&mut self) -> Result<String> {
+        self.line.clear();
+        match self.answers.read_line(&mut self.line)? {
+            0 => Err("the server hung up".into()),
+            _ => Ok(self.line.trim_end().to_ascii_lowercase()),
+        }
+    }
+
+    fn read(&mut self, bytes: usize) -> Result<()> {
+        let begin = self.body.len();
+        self.body.resize(begin + bytes, 0);
+        Ok(self.answers.read_exact(self.body.get_mut(begin..).unwrap_or_default())?)
     }
 }
 

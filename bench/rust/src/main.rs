@@ -5,6 +5,7 @@ mod http;
 mod line;
 mod logs;
 mod reports;
+mod store;
 
 use std::process::ExitCode;
 
@@ -12,11 +13,11 @@ use timestrata_bench::{OPTIONS, Request, Result, child, suite};
 
 const USAGE: &str = "usage: timestrata-bench [SUITE] [OPTIONS]
 
-  SUITE               engine or logs (default: all)
+  SUITE               engine, logs or store (default: all)
   published           rows of reports that other systems have published, to a report of their own";
 
 /// The words that [`USAGE`] calls a suite.
-const SUITES: [&str; 3] = ["all", "engine", "logs"];
+const SUITES: [&str; 4] = ["all", "engine", "logs", "store"];
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
@@ -61,6 +62,9 @@ fn run(arguments: Vec<String>) -> Result<bool> {
     }
     if is_wanted("logs") {
         is_whole &= suite::run("logs", &logs::GROUPS, request()?)?;
+    }
+    if is_wanted("store") {
+        is_whole &= suite::run("store", &store::GROUPS, request()?)?;
     }
     Ok(is_whole)
 }

@@ -14,7 +14,6 @@ mod reopen;
 mod scan;
 mod synced;
 mod upkeep;
-mod views;
 
 use std::path::Path;
 
@@ -30,7 +29,7 @@ use timestrata_engine::{Changes, Durability, ScanSpec, Settings, Store, StreamId
 const PUBLISHED_APPENDS: f64 = 8.08e6;
 
 /// All groups, in the order of the report.
-pub(crate) const GROUPS: [Group; 17] = [
+pub(crate) const GROUPS: [Group; 16] = [
     Group { name: "append", run: append::run },
     Group { name: "batches", run: batches::run },
     Group { name: "bulk", run: bulk::run },
@@ -47,7 +46,6 @@ pub(crate) const GROUPS: [Group; 17] = [
     Group { name: "growth", run: growth::run },
     Group { name: "rolling", run: deletes::run_rolling },
     Group { name: "scattered", run: deletes::run_scattered },
-    Group { name: "views", run: views::run },
 ];
 
 /// Plays the part of this suite's children that the arguments say.
