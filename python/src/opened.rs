@@ -1,9 +1,10 @@
 //! A model of an open store, as the classes of Python hold it: topics, logs and graphs.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_engine::{Result, Store, StreamId};
+use timestrata_engine::{ProvisionalStreams, Result, Store, StreamId};
 
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
@@ -25,15 +26,68 @@ pub(crate) struct Ways<M, O> {
 }
 
 impl<M: Clone + Send + Sync + 'static, O: Default> Ways<M, O> {
-    /// The model of this name as it is; made, as a new one is, if it is missing.
-    pub(crate) fn or_made(&self, py: Python<'_>, handle: &Handle, name: &str) -> PyResult<M> {
+    /// The model of this name as it is; made for a commit, as a new one is, if it is missing.
+    pub(crate) fn or_made(
+        &self,
+        py: Python<'_>,
+        made: &MadeForCommit<'_>,
+        name: &str,
+    ) -> PyResult<M>
+    where
+        O: Sync,
+    {
         let Self { open, create, stream, .. } = *self;
-        handle.model_of(name, stream, || {
-            handle.detached(py, |store| match store.stream(name) {
-                Some(_) => open(store, name),
-                None => create(store, name, &O::default()),
-            })
+        made.model(py, name, stream, open, |store| create(store, name, &O::default()))
+    }
+}
+
+/// What a commit makes because it is missing: it is there once the commit is, and goes with it if that fails.
+pub(crate) struct MadeForCommit<'a> {
+    pub(crate) handle: &'a Handle,
+    streams: OnceCell<ProvisionalStreams>,
+}
+
+impl<'a> MadeForCommit<'a> {
+    pub(crate) fn new(handle: &'a Handle) -> Self {
+        Self { handle, streams: OnceCell::new() }
+    }
+
+    /// The store, by which it is to be made.
+    pub(crate) fn store(&self) -> PyResult<&Store> {
+        let store = self.handle.store()?;
+        Ok(self.streams.get_or_init(|| store.provisional()).store())
+    }
+
+    /// The model of this name; made if it is missing.
+    pub(crate) fn model<M: Clone + Send + Sync + 'static>(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        stream: fn(&M) -> StreamId,
+        open: fn(&Store, &str) -> Result<M>,
+        create: impl FnOnce(&Store) -> Result<M> + Send,
+    ) -> PyResult<M> {
+        self.handle.model_of(name, stream, || {
+            let is_there = self.handle.detached(py, |store| Ok(store.stream(name).is_some()))?;
+            if is_there {
+                return self.handle.detached(py, |store| open(store, name));
+            }
+            let store = self.store()?;
+            detached(py, || create(store))
         })
+    }
+
+    /// The commit is made.
+    pub(crate) fn keep(self, py: Python<'_>) {
+        if let Some(streams) = self.streams.into_inner() {
+            // It is made, whatever becomes of what it has not changed.
+            let _ = py.detach(|| streams.keep());
+        }
+    }
+
+    /// The commit is not made.
+    pub(crate) fn give_up(self, py: Python<'_>) {
+        py.detach(|| drop(self.streams));
     }
 }
 

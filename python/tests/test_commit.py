@@ -63,6 +63,54 @@ def test_a_block_that_raises_changes_and_makes_nothing() -> None:
     assert store.stats()["last_seq"] == 0
 
 
+def test_a_commit_that_fails_has_made_no_streams(tmp_path: Path) -> None:
+    with timestrata.open(tmp_path / "store") as store:
+        store.topic("others").send("first")
+        before = store.streams
+        for _ in range(2):
+            with pytest.raises(timestrata.ConflictError, match="offset 1 is next"), store.commit() as commit:
+                stage(commit, 1)
+                commit.topic("others").send("late", expected_offset=0)
+            assert store.streams == before and set(counts(store).values()) == {0}
+        # Their names are free, for other kinds too.
+        store.timelog("rooms").append(1, "another kind")
+        store.drop("rooms")
+        with store.commit() as commit:
+            stage(commit, 1)
+        assert set(counts(store).values()) == {1}
+        store.timelog("door").append(2, "by itself")
+        store.topic("events", create=True).send("by itself")
+    with timestrata.open(tmp_path / "store") as store:
+        assert sorted(counts(store).values()) == [1, 1, 1, 2, 2]
+
+
+def test_threads_that_make_the_same_models_in_commits_of_which_some_fail() -> None:
+    store = timestrata.open()
+    store.topic("others").send("first")
+    failed: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(20):
+                with contextlib.suppress(timestrata.ConflictError), store.commit() as commit:
+                    commit.topic(f"new{turn}").send(str(number))
+                    commit.graph(f"graph{turn}").put(f"block {number}")
+                    if number == 0:
+                        commit.topic("others").send("late", expected_offset=0)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed, failed
+    for turn in range(20):
+        assert len(store.topic(f"new{turn}", create=False).offsets()) == 3
+        assert len(store.graph(f"graph{turn}", create=False)) == 3
+
+
 def test_a_part_that_conflicts_leaves_all_as_it_was() -> None:
     store = timestrata.open()
     with store.commit() as commit:

@@ -2,7 +2,8 @@
 //! `fixtures/format-N` and does not exist yet. The same build writes the same bytes each time.
 //!
 //! `closed` was closed in good order. `killed` is what a killed process leaves: commits that
-//! only the log holds, the last of them torn. Beside each stands a text with what it holds.
+//! only the log holds, the last of them torn. Beside each stands a text with what it holds, and
+//! one with what it was at each commit.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a tool: a failure ends it")]
 
 #[path = "../tests/engine/golden/mod.rs"]
@@ -49,6 +50,8 @@ fn main() -> Result<()> {
         let reader = machine.open(Access::Read);
         let text = golden::describe(&reader);
         write_file(&Io::os(), &target.join(format!("{name}.txt")), text.as_bytes());
+        let past = golden::describe_past(&reader);
+        write_file(&Io::os(), &target.join(format!("{name}.past.txt")), past.as_bytes());
         // The killed store may not close in good order now.
         std::mem::forget(store);
     }

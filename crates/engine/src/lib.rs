@@ -72,7 +72,7 @@ pub use snapshot::Snapshot;
 pub use state::{PinInfo, RecoveryReport, ScrubStats};
 pub use store::{
     Access, BulkCommit, ChangeFeed, CommitPart, GroupAppender, HistoryStats, LockRank, Moment,
-    RowAppender, RowChange, Store, StoreStats, StreamStats,
+    ProvisionalStreams, RowAppender, RowChange, Store, StoreStats, StreamStats,
 };
 pub use stream::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, COMPRESSION_PROPERTY, LeadKind, RunCompression,

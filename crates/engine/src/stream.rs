@@ -44,6 +44,10 @@ pub const WORDS_PROPERTY: &str = "words";
 /// The property that counts how often a stream's columns have changed.
 const SCHEMA_VERSION_PROPERTY: &str = "schema_version";
 
+/// The property of streams that were made for one commit: all that were made together have the same value. Where no commit
+/// has changed any of them they are not there; see [`crate::ProvisionalStreams`].
+pub(crate) const PROVISIONAL_PROPERTY: &str = "provisional";
+
 /// How the properties begin that say which types a column had.
 const WAS_PREFIX: &str = "was.";
 
@@ -325,7 +329,9 @@ impl Stream {
     /// What it is, with other properties; what the engine notes of changes stays.
     pub(crate) fn with_properties(&self, properties: Vec<(String, String)>) -> StreamSpec {
         let is_own = |(key, _): &(String, String)| {
-            key == SCHEMA_VERSION_PROPERTY || key.starts_with(WAS_PREFIX)
+            key == SCHEMA_VERSION_PROPERTY
+                || key == PROVISIONAL_PROPERTY
+                || key.starts_with(WAS_PREFIX)
         };
         let own = self.spec.properties.iter().filter(|property| is_own(property)).cloned();
         let mut spec = StreamSpec { properties, ..self.spec.clone() };
@@ -397,6 +403,11 @@ impl Stream {
     pub(crate) fn is_cbor(&self, column: &str) -> bool {
         self.property(WORDS_PROPERTY)
             .is_some_and(|names| names.split(',').any(|name| name == column))
+    }
+
+    /// What it has in common with those that were made together with it for one commit.
+    pub(crate) fn provisional_group(&self) -> Option<&str> {
+        self.property(PROVISIONAL_PROPERTY)
     }
 
     /// A property, if it has it.

@@ -111,7 +111,7 @@ impl Graph {
         let _changing = graphs.changing.lock();
         if let Some(stream) = store.stream(name) {
             name::expect_same("graph", name, &GraphOptions::of(&stream)?, options)?;
-            name::acknowledge_existing(store)?;
+            name::acknowledge_existing(store, name)?;
             return Self::of_stream(store, &stream);
         }
         // What a crash left of one that was being removed has its edges.
@@ -165,6 +165,8 @@ impl Graph {
             loading: Mutex::default(),
             blocks_near: AtomicUsize::new(0),
         });
+        // Those of a commit that was not made are removed by nobody.
+        by_stream.retain(|known, _| store.stream_of(*known).is_ok());
         by_stream.insert(stream.id(), Arc::clone(&shared));
         Ok(of_shared(shared))
     }

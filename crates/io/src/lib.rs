@@ -109,6 +109,13 @@ pub trait Disk: Send + Sync + Debug + 'static {
 
     /// Renames a file over whatever has the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Has two files change their names, at once: nobody finds either name without a file.
+    ///
+    /// # Errors
+    /// `Unsupported` where the disk has no such thing.
+    fn exchange(&self, _one: &Path, _other: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Lists a directory, sorted by name.

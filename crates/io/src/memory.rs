@@ -69,6 +69,15 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        let (one, other) = (plain(one), plain(other));
+        let mut tree = self.tree.write();
+        let nodes = (Arc::clone(tree.file(&one)?), Arc::clone(tree.file(&other)?));
+        tree.files.insert(one, nodes.1);
+        tree.files.insert(other, nodes.0);
+        Ok(())
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let path = plain(path);
         let mut tree = self.tree.write();

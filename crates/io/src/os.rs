@@ -72,6 +72,18 @@ impl Disk for OsDisk {
         fs::rename(from, to)
     }
 
+    #[cfg(target_os = "linux")]
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+            // What file systems say that can't.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+                Err(io::ErrorKind::Unsupported.into())
+            }
+            done => Ok(done?),
+        }
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }

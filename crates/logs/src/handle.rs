@@ -77,7 +77,7 @@ impl Logs {
         let (retention, compression) = (found.retention, found.compression);
         let asked = LogsOptions { retention, compression, ..options.clone() };
         name::expect_same("log", name, &found, &asked)?;
-        name::acknowledge_existing(store)?;
+        name::acknowledge_existing(store, name)?;
         if let Some(retention) = options.retention
             && Some(retention) != found.retention
         {

@@ -149,7 +149,7 @@ impl Table {
         let table = Self::of_stream(store, stream)?;
         let layout = table.layout()?;
         layout.definition.check_wanted(&layout.stream, wanted)?;
-        name::acknowledge_existing(store)?;
+        name::acknowledge_existing(store, layout.stream.name())?;
         if let Some(retention) = wanted.retention
             && retention != layout.stream.spec().retention
         {

@@ -101,7 +101,7 @@ impl Timelog {
             return Self::open(store, name);
         };
         let log = Self::of_stream(store, stream)?;
-        name::acknowledge_existing(store)?;
+        name::acknowledge_existing(store, name)?;
         let exists = |what: String| {
             let what = format!("time log '{name}' exists with {what}");
             Err(Error::new(ErrorKind::AlreadyExists, what))

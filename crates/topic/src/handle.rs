@@ -99,7 +99,7 @@ impl Topic {
         let _changing = hub.changing.lock();
         if let Some(stream) = store.stream(name) {
             name::expect_same("topic", name, &TopicOptions::of(&stream)?, options)?;
-            name::acknowledge_existing(store)?;
+            name::acknowledge_existing(store, name)?;
             return Self::of_stream(store, &stream);
         }
         // What a crash left of one that was being removed has its records.
@@ -132,6 +132,8 @@ impl Topic {
                     retaining: Mutex::new(()),
                     epochs: Epochs::default(),
                 });
+                // Those of a commit that was not made are removed by nobody.
+                topics.retain(|known, _| store.stream_of(*known).is_ok());
                 topics.insert(stream.id(), Arc::clone(&shared));
                 shared
             }

@@ -106,13 +106,14 @@ pub fn removed(what: &str, name: &str) -> Error {
 /// more says of nothing. One that is opened for reading makes nothing, and opens what there is.
 ///
 /// # Errors
-/// `Poisoned`, `Closed`.
-pub fn acknowledge_existing(store: &Store) -> Result<()> {
-    // What made it was durable before anybody could see it.
-    match store.is_read_only() {
-        true => Ok(()),
-        false => store.acknowledge(Durability::Written).map(|_| ()),
+/// `Poisoned`, `Closed`; those of the disk where it was made for a commit that is not durable yet.
+pub fn acknowledge_existing(store: &Store, name: &str) -> Result<()> {
+    if store.is_read_only() {
+        return Ok(());
     }
+    store.acknowledge(Durability::Written)?;
+    // But for what was made for a commit it was durable before anybody could see it.
+    store.settle_stream(name)
 }
 
 /// An error unless what was made earlier was made as it is asked for now.

@@ -7,8 +7,8 @@ use timestrata_graph::{BlockId, Edge, EdgeKey, Graph as GraphModel, GraphChanges
 use super::arguments::{id_object, id_of};
 use super::input::{GivenBlock, GivenBlocks, Said, edges_of};
 use super::object::WAYS;
+use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
-use crate::store::Store;
 
 /// What a commit changes in a graph. Made by `Commit.graph`. Its changes are made in the order in which they were asked for.
 ///
@@ -62,12 +62,16 @@ impl CommitGraph {
     }
 
     /// What it has; `None`: nothing. The graph is made if it is missing.
-    pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<GraphSteps>> {
+    pub(crate) fn take(
+        &self,
+        py: Python<'_>,
+        made: &MadeForCommit<'_>,
+    ) -> PyResult<Option<GraphSteps>> {
         let steps = self.steps.take().unwrap_or_default();
         if steps.is_empty() {
             return Ok(None);
         }
-        let graph = WAYS.or_made(store.py(), &store.get().handle, &self.name)?;
+        let graph = WAYS.or_made(py, made, &self.name)?;
         Ok(Some(GraphSteps { graph, steps }))
     }
 

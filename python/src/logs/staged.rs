@@ -7,8 +7,8 @@ use timestrata_logs::{Labels, LogsWrite, NewEntry};
 use super::input::{entry_of, fill};
 use super::object::WAYS;
 use crate::interrupt::detached;
+use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
-use crate::store::Store;
 
 /// What a commit writes to a log. Made by `Commit.logs`.
 ///
@@ -34,13 +34,17 @@ impl CommitLogs {
     }
 
     /// What it has; `None`: nothing. The log is made if it is missing.
-    pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<LogsWrite>> {
+    pub(crate) fn take(
+        &self,
+        py: Python<'_>,
+        made: &MadeForCommit<'_>,
+    ) -> PyResult<Option<LogsWrite>> {
         let entries = self.entries.take().unwrap_or_default();
         if entries.is_empty() {
             return Ok(None);
         }
-        let model = WAYS.or_made(store.py(), &store.get().handle, &self.name)?;
-        let write = detached(store.py(), || LogsWrite::of_entries(&model, entries))?;
+        let model = WAYS.or_made(py, made, &self.name)?;
+        let write = detached(py, || LogsWrite::of_entries(&model, entries))?;
         Ok(Some(write))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use timestrata_engine::{ErrorKind, Result, Retention};
+use timestrata_engine::{ErrorKind, Result, Retention, Store};
 use timestrata_table::{Table as TableModel, TableOptions};
 
 use super::values::RowConverter;
@@ -13,6 +13,7 @@ use crate::error::{invalid, refused};
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
 use crate::lock::Kept;
+use crate::opened::MadeForCommit;
 use crate::typed::schema_as_capsule;
 
 /// A table of a store: typed rows by time. Made by `Store.table`; comes into being with its first
@@ -92,10 +93,26 @@ impl Table {
         if let Some(model) = self.existing(py)? {
             return Ok(model);
         }
-        let store = self.handle.store()?;
-        let made = detached(py, || TableModel::create_for(store, &self.name, rows, &self.wanted))?;
+        let made = self.make(py, self.handle.store()?, rows)?;
         drop(self.model.replace(Some(made.clone())));
         Ok(made)
+    }
+
+    /// As [`model_for`](Self::model_for), for a commit.
+    pub(super) fn model_for_commit(
+        &self,
+        py: Python<'_>,
+        made: &MadeForCommit<'_>,
+        rows: &RecordBatch,
+    ) -> PyResult<TableModel> {
+        match self.existing(py)? {
+            Some(model) => Ok(model),
+            None => self.make(py, made.store()?, rows),
+        }
+    }
+
+    fn make(&self, py: Python<'_>, store: &Store, rows: &RecordBatch) -> PyResult<TableModel> {
+        detached(py, || TableModel::create_for(store, &self.name, rows, &self.wanted))
     }
 }
 

@@ -11,6 +11,7 @@ use timestrata_table::{Table as TableModel, TableWrite};
 use super::Table;
 use super::write::{HeldRow, batch_of};
 use crate::error::to_python;
+use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
 use crate::store::Store;
 use crate::typed::Held;
@@ -78,16 +79,22 @@ impl CommitTable {
     }
 
     /// What it has; `None`: nothing. The table is made if it is missing.
-    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Option<TableRows>> {
+    pub(crate) fn take(
+        &self,
+        py: Python<'_>,
+        made: &MadeForCommit<'_>,
+    ) -> PyResult<Option<TableRows>> {
         let given = self.given.take().unwrap_or_default();
         let table = match given.first().map(|given| &given.rows) {
             None => return Ok(None),
-            Some(StagedRows::Batch(batch)) => self.table.get().model_for(py, batch)?,
+            Some(StagedRows::Batch(batch)) => self.table.get().model_for_commit(py, made, batch)?,
             Some(StagedRows::Deleted(_)) => self.table.get().model(py)?,
             Some(StagedRows::One(stream, held)) => match self.table.get().existing(py)? {
                 Some(table) => table,
                 // It was there, and was dropped since.
-                None => self.table.get().model_for(py, &batch_of_one(stream, held)?)?,
+                None => {
+                    self.table.get().model_for_commit(py, made, &batch_of_one(stream, held)?)?
+                }
             },
         };
         Ok(Some(TableRows { table, given }))

@@ -4,14 +4,17 @@ use std::ops::Bound as End;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_engine::{Cell, ErrorKind, Result, RowBatch};
-use timestrata_timelog::{Codec, EntryBatch, Timelog as TimelogModel, TimelogWrite, Unit};
+use timestrata_engine::{Cell, ErrorKind, Result, RowBatch, Store as EngineStore};
+use timestrata_timelog::{
+    Codec, EntryBatch, Timelog as TimelogModel, TimelogOptions, TimelogWrite, Unit,
+};
 
 use super::arguments::TimeRange;
 use super::stored::Stored;
 use super::{Asked, Timelog};
 use crate::codec::encode;
 use crate::error::{invalid, refused, to_python};
+use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
 use crate::store::Store;
 use crate::timestamp::timestamp;
@@ -71,23 +74,34 @@ impl CommitTimelog {
     }
 
     /// What it has; `None`: nothing. The time log is made if it is missing.
-    pub(crate) fn take(&self, store: &Bound<'_, Store>) -> PyResult<Option<TimelogWrite>> {
+    pub(crate) fn take(
+        &self,
+        py: Python<'_>,
+        made: &MadeForCommit<'_>,
+    ) -> PyResult<Option<TimelogWrite>> {
         let Changes { entries, rows, deleted } = self.changes.take().unwrap_or_default();
         if entries.is_empty() && rows.is_none() && deleted.is_empty() {
             return Ok(None);
         }
-        let stored = match &self.stored {
-            Some(stored) if is_there(store, stored)? => Arc::clone(stored),
-            _ => stored_of(store, &self.name)?,
+        let store = made.handle.store()?;
+        let is_there = |log: &&TimelogModel| store.stream_of(log.stream_id()).is_ok();
+        let known = self.stored.as_ref().map(|stored| stored.log()).transpose()?;
+        let made_now;
+        let log = match known.filter(is_there) {
+            Some(log) => log,
+            None => {
+                made_now = self.model(py, made)?;
+                &made_now
+            }
         };
-        if codec_and_unit(&stored)? != (self.codec, self.unit) {
+        if (log.codec(), log.unit()) != (self.codec, self.unit) {
             let message = format!(
                 "time log {:?} has another codec or unit than when the block began",
                 self.name
             );
             return Err(refused(ErrorKind::Conflict, message));
         }
-        let mut write = TimelogWrite::new(stored.log()?);
+        let mut write = TimelogWrite::new(log);
         for range in deleted {
             write.delete(range).map_err(to_python)?;
         }
@@ -97,9 +111,22 @@ impl CommitTimelog {
         }
         Ok(Some(write))
     }
+
+    /// The log of this name, which was not there when the block began, or is another now.
+    fn model(&self, py: Python<'_>, made: &MadeForCommit<'_>) -> PyResult<TimelogModel> {
+        let (name, stream) = (&self.name, TimelogModel::stream_id);
+        let options = TimelogOptions {
+            codec: self.codec,
+            unit: self.unit,
+            columns: self.stored.as_ref().and_then(|stored| stored.log().ok()?.columns()),
+            ..TimelogOptions::default()
+        };
+        let create = |store: &EngineStore| TimelogModel::create(store, name, options);
+        made.model(py, name, stream, TimelogModel::open, create)
+    }
 }
 
-/// The time log of this name, which is made if it is missing.
+/// The time log of this name, which is there.
 fn stored_of(store: &Bound<'_, Store>, name: &str) -> PyResult<Arc<Stored>> {
     let stored = asked(&Store::kept(store, "timelog", name)?)?;
     match is_there(store, &stored)? {

@@ -12,6 +12,7 @@ use super::{Producer, Receipt};
 use crate::error::invalid;
 use crate::handle::Handle;
 use crate::lock::Lock;
+use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
 use crate::store::Store;
 
@@ -115,12 +116,16 @@ impl CommitTopic {
     }
 
     /// What it has; `None`: nothing. The topic is made if it is missing.
-    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Option<TopicRecords>> {
+    pub(crate) fn take(
+        &self,
+        py: Python<'_>,
+        made: &MadeForCommit<'_>,
+    ) -> PyResult<Option<TopicRecords>> {
         let given = self.given.take().unwrap_or_default();
         if given.records.is_empty() {
             return Ok(None);
         }
-        let topic = WAYS.or_made(py, &self.handle, &self.name)?;
+        let topic = WAYS.or_made(py, made, &self.name)?;
         Ok(Some(TopicRecords { topic, given }))
     }
 

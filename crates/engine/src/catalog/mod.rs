@@ -3,6 +3,7 @@
 mod alter;
 mod followers;
 mod pins;
+mod provisional;
 mod streams;
 
 pub(crate) use pins::no_pin;

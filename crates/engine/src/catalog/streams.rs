@@ -6,21 +6,29 @@ use std::sync::Arc;
 use timestrata_format::manifest::{ManifestOp, Retention, StreamDefinition};
 use timestrata_format::{SeqNo, StreamId};
 
+use super::provisional::{with_mark, without_mark};
 use crate::manifest::{ManifestLog, ManifestState};
 use crate::run;
-use crate::state::{Edit, Engine, Slot, StreamState, Version};
+use crate::state::{Edit, Engine, Maker, Seen, Slot, StreamState, Version};
 use crate::stream::{from_definition, to_definition};
 use crate::wal::check_loggable;
 use crate::{Error, ErrorKind, Result, Stream, StreamSpec};
 
 impl Engine {
-    /// Creates streams durably, all of them or none, or gives those that are there with the same specs.
-    pub(crate) fn create_streams(&self, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
+    /// Creates streams durably, all of them or none, or gives those that are there with the same specs. What `maker` makes is there
+    /// for nobody else until a commit has changed it.
+    pub(crate) fn create_streams(
+        &self,
+        specs: &[StreamSpec],
+        maker: Option<Maker>,
+    ) -> Result<Vec<StreamId>> {
         let mut manifest = self.lock_manifest()?;
+        specs.iter().try_for_each(|spec| self.clear_name(&mut manifest, &spec.name, maker))?;
         let mut ids = Vec::with_capacity(specs.len());
         let mut made: HashMap<&str, Arc<Stream>> = HashMap::new();
         let mut states = Vec::new();
         let mut next = manifest.state().next_stream;
+        let group = next.to_string();
         let mut edit = Edit::begin(self, &mut manifest);
         for spec in specs {
             let existing = made.get(spec.name.as_str()).cloned();
@@ -31,7 +39,10 @@ impl Engine {
             Stream::new(next, spec.clone())?;
             run::check_column_types(&spec.schema)?;
             check_loggable(&spec.schema)?;
-            let (definition, stream) = as_stored(next, spec)?;
+            let (definition, stream) = match maker {
+                None => as_stored(next, &without_mark(spec))?,
+                Some(_) => as_stored(next, &with_mark(spec, &group))?,
+            };
             edit.change(ManifestOp::CreateStream(definition));
             made.insert(&spec.name, Arc::clone(&stream));
             states.push(StreamState::new(stream, Version::default(), SeqNo::default())?);
@@ -44,9 +55,30 @@ impl Engine {
         edit.commit()?.recycle();
         let mut core = self.core.lock();
         for state in states {
+            core.provisional.extend(maker.map(|maker| (state.stream.id(), maker)));
             core.add_stream(state);
         }
         Ok(ids)
+    }
+
+    /// What somebody else is making under this name stays, since it is wanted here too; what is left of a commit that is not there goes.
+    fn clear_name(
+        &self,
+        manifest: &mut ManifestLog,
+        name: &str,
+        maker: Option<Maker>,
+    ) -> Result<()> {
+        let (slot, seen) = {
+            let core = self.core.lock();
+            let Some(slot) = core.slot_of_name(name) else { return Ok(()) };
+            (slot, core.seen(slot, maker))
+        };
+        match seen {
+            Seen::No => self.drop_unmade(manifest, vec![slot]),
+            Seen::BeingMade(stream) => self.settle_group(manifest, &stream),
+            Seen::Yes(stream) if maker.is_none() => self.settle_group(manifest, &stream),
+            Seen::Yes(_) => Ok(()),
+        }
     }
 
     /// A stream by name.
@@ -94,7 +126,7 @@ impl Engine {
     /// Changes a stream's retention durably.
     pub(crate) fn set_retention(&self, id: StreamId, retention: Retention) -> Result<()> {
         let mut manifest = self.lock_manifest()?;
-        let stream = self.stream_by_id(id)?;
+        let stream = self.settled(&mut manifest, id)?;
         let changed = Stream::new(id, StreamSpec { retention, ..stream.spec().clone() })?;
         let mut edit = Edit::begin(self, &mut manifest);
         edit.change(ManifestOp::SetRetention { stream: id, retention });
@@ -108,7 +140,7 @@ impl Engine {
     /// Gives a stream another name durably.
     pub(crate) fn rename_stream(&self, id: StreamId, name: &str) -> Result<Arc<Stream>> {
         let mut manifest = self.lock_manifest()?;
-        let stream = self.stream_by_id(id)?;
+        let stream = self.settled(&mut manifest, id)?;
         if self.stream_by_name(name).is_some_and(|other| other.id() != id) {
             let message = format!("there is a stream '{name}' already");
             return Err(Error::new(ErrorKind::AlreadyExists, message));
@@ -124,8 +156,14 @@ impl Engine {
         properties: Vec<(String, String)>,
     ) -> Result<Arc<Stream>> {
         let mut manifest = self.lock_manifest()?;
-        let stream = self.stream_by_id(id)?;
+        let stream = self.settled(&mut manifest, id)?;
         self.redefine(&mut manifest, &stream, &stream.with_properties(properties))
+    }
+
+    /// A stream by its id, durable by itself: what is about to be changed may not go with a commit.
+    fn settled(&self, manifest: &mut ManifestLog, id: StreamId) -> Result<Arc<Stream>> {
+        self.settle_group(manifest, &*self.stream_by_id(id)?)?;
+        self.stream_by_id(id)
     }
 
     /// Changes what doesn't touch a stream's rows.
@@ -153,8 +191,8 @@ impl Engine {
 
 /// The id of a stream that is there, if it is what was asked for.
 fn same_stream(existing: &Stream, spec: &StreamSpec) -> Result<StreamId> {
-    let known = to_definition(existing.id(), existing.spec());
-    if known == to_definition(existing.id(), spec) {
+    let known = to_definition(existing.id(), &without_mark(existing.spec()));
+    if known == to_definition(existing.id(), &without_mark(spec)) {
         return Ok(existing.id());
     }
     let message = format!("stream '{}' exists with another definition", spec.name);

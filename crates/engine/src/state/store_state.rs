@@ -8,6 +8,7 @@ use timestrata_format::{RunId, SeqNo, StreamId};
 use timestrata_io::sync::{Mutex, RwLock};
 
 use super::pins::PinState;
+use super::provisional::Maker;
 use super::version::{RunHandle, Version};
 use super::viewing::ToMerge;
 use crate::key_changes::{KeyChanges, UnchangedKey};
@@ -203,6 +204,8 @@ pub(crate) struct StoreState {
     pub(crate) pins: BTreeMap<String, PinState>,
     /// Streams below this have been made, by the manifest that this was loaded from.
     pub(crate) next_stream: StreamId,
+    /// Streams that are being made for one commit, and who makes them.
+    pub(crate) provisional: HashMap<StreamId, Maker>,
     /// A stream is getting other columns: commits wait.
     pub(crate) is_altering: bool,
     /// What scans read ahead with.
@@ -288,6 +291,7 @@ impl StoreState {
         let Some(state) = self.streams.get_mut(slot).filter(|state| !state.dropped) else { return };
         self.by_name.remove(state.stream.name());
         self.by_id.remove(&state.stream.id());
+        self.provisional.remove(&state.stream.id());
         state.active.clear();
         state.sealed.clear();
         state.version = Arc::default();

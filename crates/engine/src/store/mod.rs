@@ -10,6 +10,7 @@ mod group_appender;
 mod handle;
 mod moment;
 mod open;
+mod provisional;
 mod reading;
 mod stats;
 mod streams;
@@ -35,6 +36,8 @@ pub use self::group_appender::{GroupAppender, RowChange};
 use self::handle::Handle;
 pub use self::moment::{HistoryStats, Moment};
 use self::open::Opening;
+use self::provisional::Making;
+pub use self::provisional::ProvisionalStreams;
 pub use self::stats::{StoreStats, StreamStats};
 use crate::state::{Engine, RecoveryReport};
 use crate::{Maintenance, QueryInfo, Result, RunningQuery, Settings};
@@ -90,6 +93,8 @@ pub enum Access {
 #[derive(Debug, Clone)]
 pub struct Store {
     handle: Arc<Handle>,
+    /// The streams that are made through this are for one commit.
+    making: Option<Arc<Making>>,
 }
 
 impl Store {
@@ -141,7 +146,11 @@ impl Store {
     }
 
     fn start(opening: Opening) -> Result<Self> {
-        Ok(Self { handle: Arc::new(Handle { engine: opening.open()? }) })
+        Ok(Self::of(opening.open()?))
+    }
+
+    fn of(engine: Arc<Engine>) -> Self {
+        Self { handle: Arc::new(Handle { engine }), making: None }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -246,7 +255,7 @@ impl Store {
         let handle = Arc::downgrade(&self.handle);
         engine.workers.repeat(name, interval, move || {
             let Some(handle) = handle.upgrade() else { return false };
-            let _ = work(&Self { handle });
+            let _ = work(&Self { handle, making: None });
             true
         })
     }

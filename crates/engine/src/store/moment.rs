@@ -6,7 +6,6 @@ use timestrata_format::SeqNo;
 use timestrata_io::sync::Mutex;
 
 use super::Store;
-use super::handle::Handle;
 use crate::catalog::no_pin;
 use crate::state::{Engine, StoreState};
 use crate::wal::ms_of;
@@ -83,7 +82,7 @@ impl Store {
             },
         };
         let then = engine.frozen(core);
-        Ok(Self { handle: Arc::new(Handle { engine: Arc::new(then) }) })
+        Ok(Self::of(Arc::new(then)))
     }
 
     /// The commit that a store for reading is fixed at; `None` where it is not.

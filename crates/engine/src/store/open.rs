@@ -158,7 +158,9 @@ impl Opening {
         let manifest = Some(Mutex::new(manifest));
         let writer_lock = Mutex::new(writer_lock);
         let engine = self.engine(folder, core, report, next_run);
-        Ok(Engine { manifest, wal, writer_lock, ..engine })
+        let engine = Engine { manifest, wal, writer_lock, ..engine };
+        engine.settle_provisional()?;
+        Ok(engine)
     }
 
     /// The history to go on with, which may be one that begins now. Where none is to be kept, what there was goes.

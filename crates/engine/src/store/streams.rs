@@ -8,6 +8,7 @@ use timestrata_format::manifest::Retention;
 
 use super::Store;
 use crate::catalog::no_stream_named;
+use crate::state::Seen;
 use crate::{Result, Stream, StreamSpec};
 
 impl Store {
@@ -64,7 +65,7 @@ impl Store {
     /// # Errors
     /// As [`Store::create_stream`]: none was made.
     pub fn create_streams(&self, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
-        self.engine().telling(self.engine().create_streams(specs))
+        self.engine().telling(self.engine().create_streams(specs, self.maker()))
     }
 
     /// A stream by name.
@@ -90,7 +91,7 @@ impl Store {
     /// # }
     /// ```
     pub fn stream(&self, name: &str) -> Option<Arc<Stream>> {
-        self.engine().stream_by_name(name)
+        self.engine().find_stream(name, self.maker())
     }
 
     /// A stream by its id, with the name and the columns that it has now.
@@ -125,7 +126,12 @@ impl Store {
     /// ```
     pub fn streams(&self) -> Vec<Arc<Stream>> {
         let core = self.engine().core.lock();
-        let mut streams: Vec<_> = core.live().map(|(_, state)| Arc::clone(&state.stream)).collect();
+        let maker = self.maker();
+        let seen = core.live().filter_map(|(slot, _)| match core.seen(slot, maker) {
+            Seen::Yes(stream) => Some(stream),
+            Seen::No | Seen::BeingMade(_) => None,
+        });
+        let mut streams: Vec<_> = seen.collect();
         streams.sort_by(|a, b| a.name().cmp(b.name()));
         streams
     }

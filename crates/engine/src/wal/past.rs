@@ -8,40 +8,38 @@
 //!                                                         a spare of 16 MiB
 //! ```
 //!
-//! Nothing is synced for that, and a crash between the two leaves no `7.wal`: the history begins behind it then.
+//! Nothing is synced for that. The two files change their names at once, so that a kill leaves a `7.wal`, and before it is opened
+//! again the other one has the right length for a spare, whatever its name. Where a disk can't do that the copy takes the other's
+//! place, and the next writer makes a file. After a power cut there may be no `7.wal`: the history begins behind it then.
 
-use std::collections::VecDeque;
-use std::path::Path;
+use std::collections::{BTreeMap, VecDeque};
+use std::io::ErrorKind;
 
 use timestrata_format::wal::{END_MARK_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader};
 use timestrata_format::{SeqNo, WalId};
-use timestrata_io::{Io, OpenMode};
+use timestrata_io::OpenMode;
 
-use super::segment::{Segment, segment_path, spare_path};
-use super::segment_files;
+use super::segment::{Segment, spare_path};
 use super::spares::Spares;
 use super::writer::{Appender, FullSegment, Wal};
 use crate::Result;
 
 /// The segments from one on and below another that another process wrote, of which nothing is needed but their files.
 pub(super) fn past_segments(
-    io: &Io,
-    dir: &Path,
+    files: &BTreeMap<WalId, u64>,
     from: WalId,
     floor: WalId,
-) -> Result<VecDeque<FullSegment>> {
+) -> VecDeque<FullSegment> {
     if from >= floor {
-        return Ok(VecDeque::new());
+        return VecDeque::new();
     }
-    let files = segment_files(&*io.disk, dir)?;
-    let of_past = files.range(from..floor);
     let segment = |(id, bytes): (&WalId, &u64)| FullSegment {
         id: *id,
         last_seq: SeqNo::default(),
         bytes: *bytes,
         own: false,
     };
-    Ok(of_past.map(segment).collect())
+    files.range(from..floor).map(segment).collect()
 }
 
 impl Wal {
@@ -107,8 +105,13 @@ impl Spares {
         }
         let written = disk.open(&short, OpenMode::CreateNew).and_then(|file| {
             file.write_at(0, &content)?;
-            disk.rename(&segment.path, &spare_path(&self.dir, id))?;
-            disk.rename(&short, &segment_path(&self.dir, id))
+            match disk.exchange(&short, &segment.path) {
+                Ok(()) => disk.rename(&short, &spare_path(&self.dir, id)),
+                Err(error) if error.kind() == ErrorKind::Unsupported => {
+                    disk.rename(&short, &segment.path)
+                }
+                Err(error) => Err(error),
+            }
         });
         written.inspect_err(|_| drop(disk.remove(&short)))
     }

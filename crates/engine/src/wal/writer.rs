@@ -17,6 +17,7 @@ use super::segment::{
     FIRST_COMMIT_OFFSET, NewPayload, NewRecord, Payload, RESERVED_BYTES, START_OFFSET, Segment,
     payload_bytes_max, segment_path, space_for,
 };
+use super::segment_files;
 use super::spares::{OldSegments, Spares};
 use super::sync::{GroupSync, SyncCounts};
 use crate::error::NotDurable;
@@ -135,13 +136,18 @@ impl Wal {
         }
         let floor = start.older.first().map_or(start.id, |&(id, _)| id);
         let segment_bytes = settings.wal_segment_bytes;
-        let past = past_segments(io, dir, old.past().unwrap_or(floor), floor)?;
+        let files = segment_files(&*io.disk, dir)?;
+        let past = past_segments(&files, old.past().unwrap_or(floor), floor);
         let spares = Spares::open(io, dir, store_id, segment_bytes, floor, start.id, old)?;
         let active = spares.first().map_err(NotDurable::into_error)?;
-        let bytes = segment_bytes;
-        let older = start.older.iter();
-        let full = older.map(|&(id, last_seq)| FullSegment { id, last_seq, bytes, own: false });
-        let full = full.collect();
+        let full_segment = |&(id, last_seq): &(WalId, SeqNo)| FullSegment {
+            id,
+            last_seq,
+            // Written under other settings it may be of another length.
+            bytes: files.get(&id).copied().unwrap_or(segment_bytes),
+            own: false,
+        };
+        let full = start.older.iter().map(full_segment).collect();
         let appender = Appender {
             active: Arc::new(active),
             offset: START_OFFSET,

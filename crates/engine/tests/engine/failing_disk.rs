@@ -31,6 +31,7 @@ impl Watcher for Notes {
             Step::Write => self.write(&ending(path)),
             Step::Sync => self.sync(&ending(path)),
             Step::SyncDir => self.sync(&format!("names in {}", path.display())),
+            Step::Rename => Ok(()),
         }
     }
 }

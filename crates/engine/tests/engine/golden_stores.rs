@@ -91,6 +91,27 @@ fn stores_of_builds_that_dated_no_commits_are_read_as_of_no_earlier_time() {
 }
 
 #[test]
+fn golden_stores_with_a_history_are_read_as_they_were_at_each_commit() {
+    let mut seen = 0;
+    for (original, _) in golden_stores() {
+        let past = original.with_extension("past.txt");
+        if !Io::os().disk.exists(&past).unwrap() {
+            continue;
+        }
+        let temporary = tempfile::tempdir().unwrap();
+        let dir = temporary.path().join("store");
+        copy(&original, &dir);
+        // A writer would let go of what is older than it is to keep.
+        let reader = open(&dir, Access::Read);
+        let expected = String::from_utf8(read_file(&past)).unwrap();
+        assert!(expected.lines().count() > 20, "{}", past.display());
+        assert_eq!(crate::golden::describe_past(&reader), expected, "{}", original.display());
+        seen += 1;
+    }
+    assert!(seen >= 2, "golden stores with a history are missing");
+}
+
+#[test]
 fn golden_stores_tell_what_their_rows_come_to() {
     // The same rows: with a row group for each block, and with one for all four.
     ["format-2-aggregates", "format-2-groups"].into_iter().for_each(tells_what_its_rows_come_to);

@@ -2,61 +2,37 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
-use timestrata_engine::{Access, Changes, Durability, Io, Moment, SeqNo, Store, StreamId};
-use timestrata_io::Disk;
-use timestrata_io::sync::Mutex;
+use timestrata_engine::{Access, Changes, Durability, Moment, SeqNo, Settings, Store, StreamId};
 
+use crate::kills::{Kills, watched};
 use crate::moments::{kept, last};
 use crate::support::*;
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 type Seen = BTreeMap<SeqNo, Vec<Pair>>;
 
-/// What a kill would leave before each call of the disk, with what had been acknowledged by then.
-#[derive(Debug, Default)]
-struct Kills {
-    machine: Mutex<Option<Machine>>,
-    seen: Mutex<Seen>,
-    left: Mutex<Vec<(Machine, Seen, String)>>,
+fn note(kills: &Kills<Seen>, store: &Store) {
+    kills.seen.lock().insert(last(store), read(store, "events"));
 }
 
-impl Watcher for Kills {
-    fn before(&self, step: Step, path: &Path) -> io::Result<()> {
-        if let Some(machine) = &*self.machine.lock() {
-            let what = format!("killed before {step:?} of {}", path.display());
-            self.left.lock().push((machine.copy(), self.seen.lock().clone(), what));
-        }
-        Ok(())
-    }
-}
-
-impl Kills {
-    fn note(&self, store: &Store) {
-        self.seen.lock().insert(last(store), read(store, "events"));
-    }
-}
-
-fn change(kills: &Kills, store: &Store, events: StreamId, round: i64) {
+fn change(kills: &Kills<Seen>, store: &Store, events: StreamId, round: i64) {
     for place in 0..2 {
         append(store, events, &[pair(round * 10 + place, "row")]);
-        kills.note(store);
+        note(kills, store);
     }
     store.flush().unwrap();
     delete(store, events, round * 10, round * 10 + 1);
-    kills.note(store);
+    note(kills, store);
     store.compact(Some(events)).unwrap();
     let mut bulk = store.bulk().unwrap();
     bulk.insert(events, batch(&[pair(round * 10 + 5, "bulk")])).unwrap();
     bulk.commit().unwrap();
-    kills.note(store);
+    note(kills, store);
     store.create_stream(keep(&format!("other{round}"))).unwrap();
     let other = store.expect_stream(&format!("other{round}")).unwrap().id();
     store.commit(Changes::new().insert(other, batch(&[pair(1, "x")])), Durability::Synced).unwrap();
-    kills.note(store);
+    note(kills, store);
     store.compact(None).unwrap();
 }
 
@@ -68,16 +44,9 @@ fn holds(store: &Store, seen: &Seen, what: &str) {
     }
 }
 
-/// The surroundings of a machine in which kills are noted.
-fn watched(machine: &Machine, kills: &Arc<Kills>) -> Io {
-    let disk = WatchedDisk::new(Arc::clone(&machine.io.disk), Arc::clone(kills) as _);
-    let disk: Arc<dyn Disk> = Arc::new(disk);
-    Io { disk, ..machine.io.clone() }
-}
-
 /// What kills leave that fall into the next opening.
 fn killed_again(machine: &Machine, seen: &Seen, what: &str) {
-    let kills = Arc::new(Kills::default());
+    let kills = Arc::new(Kills::<Seen>::default());
     let again = machine.copy();
     let (io, dir) = (watched(&again, &kills), again.dir.clone());
     *kills.machine.lock() = Some(again);
@@ -92,7 +61,7 @@ fn killed_again(machine: &Machine, seen: &Seen, what: &str) {
 #[test]
 fn wherever_a_writer_is_killed_all_commits_are_read_as_they_were() {
     let inner = Machine::new();
-    let kills = Arc::new(Kills::default());
+    let kills = Arc::new(Kills::<Seen>::default());
     let (io, dir) = (watched(&inner, &kills), inner.dir.clone());
     let mut inner = Some(inner);
     for round in 0..2 {
@@ -123,4 +92,25 @@ fn wherever_a_writer_is_killed_all_commits_are_read_as_they_were() {
         }
         holds(&machine.open(kept(manual())), seen, what);
     }
+}
+
+/// What an earlier process wrote in short segments counts as long as it is, also for one whose own are long.
+#[test]
+fn the_history_counts_log_of_other_settings_by_its_files() {
+    let machine = Machine::new();
+    let short = Settings { wal_segment_bytes: 16 << 10, ..kept(manual()) };
+    let store = machine.open(short);
+    let events = store.create_stream(keep("events")).unwrap();
+    for place in 0..100 {
+        append(&store, events, &[pair(place, &"row".repeat(400))]);
+    }
+    // As a kill leaves it.
+    let left = machine.copy();
+    let long =
+        Settings { wal_segment_bytes: 1 << 20, history_bytes_max: 1 << 20, ..kept(manual()) };
+    let store = left.open(long);
+    store.flush().unwrap();
+    store.close().unwrap();
+    let store = left.open(kept(manual()));
+    assert_eq!(read(&store.at(&Moment::Commit(SeqNo(1))).unwrap(), "events").len(), 1);
 }

@@ -26,12 +26,15 @@ mod group_appends;
 mod hurried_appends;
 mod keeping;
 mod killed_past;
+#[path = "support/kills.rs"]
+mod kills;
 mod large_scans;
 mod long_blocks;
 mod lost_files;
 mod many_streams;
 mod moments;
 mod moments_beside;
+mod provisional;
 mod prune;
 mod pulled_lock;
 mod purge;

@@ -47,7 +47,7 @@ impl Watcher for Counts {
                 left if left > 0 => self.runs_left.store(left - 1, Ordering::SeqCst),
                 _ => {}
             },
-            Call::Write | Call::OpenLog => {}
+            Call::Write | Call::OpenLog | Call::Rename => {}
         }
         Ok(())
     }

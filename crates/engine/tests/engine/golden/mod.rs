@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use timestrata_engine::{ScanSpec, Snapshot, Store};
+use timestrata_engine::{Moment, ScanSpec, SeqNo, Snapshot, Store};
 
 /// Every row of every stream, now and as each pin sees it.
 pub(crate) fn describe(store: &Store) -> String {
@@ -16,6 +16,19 @@ pub(crate) fn describe(store: &Store) -> String {
     for pin in store.pins() {
         writeln!(text, "\npin {}, commit {}", pin.name, pin.seq).unwrap();
         put_rows(&mut text, &store.snapshot_at(&pin.name).unwrap());
+    }
+    text
+}
+
+/// Each commit that is kept, with what its moment comes to: the length of its [`describe`], and a sum over its bytes.
+pub(crate) fn describe_past(store: &Store) -> String {
+    let (oldest, last) = (store.oldest_commit().unwrap(), store.stats().last_seq);
+    let mut text = String::new();
+    for seq in oldest.0..=last.0 {
+        let then = describe(&store.at(&Moment::Commit(SeqNo(seq))).unwrap());
+        let weigh = |sum: u64, byte: u8| sum.wrapping_mul(31).wrapping_add(u64::from(byte));
+        let sum = then.bytes().fold(0, weigh);
+        writeln!(text, "commit {seq}: {} bytes, sum {sum:016x}", then.len()).unwrap();
     }
     text
 }

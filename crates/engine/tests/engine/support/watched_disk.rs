@@ -15,6 +15,7 @@ pub(crate) enum Step {
     Write,
     Sync,
     SyncDir,
+    Rename,
 }
 
 pub(crate) trait Watcher: Debug + Send + Sync + 'static {
@@ -73,7 +74,12 @@ impl Disk for WatchedDisk {
         Ok(self.wrap(self.disk.open_log(path, bytes)?, path))
     }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.watcher.before(Step::Rename, from)?;
         self.disk.rename(from, to)
+    }
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        self.watcher.before(Step::Rename, one)?;
+        self.disk.exchange(one, other)
     }
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.disk.remove(path)
