@@ -5,7 +5,8 @@ An embedded, durable, log-structured store. `open` gives a `Store`; `Store.timel
 `Store.table` gives a `Table`, which keeps typed rows by time; `Store.topic` gives a `Topic`, an event
 log whose records can be proved to others; `Store.graph` gives a `Graph`, which keeps versioned blocks
 and the edges between them; `Store.logs` gives a `Logs`, which keeps a program's log entries and searches
-them, also those of Python's ``logging`` (see `timestrata.logging`).
+them, also those of Python's ``logging`` (see `timestrata.logging`). `connect` gives the same of a store behind a
+server.
 
 Examples
 --------
@@ -104,6 +105,7 @@ from timestrata.errors import (
     UnsupportedVersionError,
     VerificationError,
 )
+from timestrata.remote import connect
 
 __all__ = [
     "FORMAT_VERSION",
@@ -182,6 +184,7 @@ __all__ = [
     "allocated_bytes",
     "cbor_decode",
     "cbor_encode",
+    "connect",
     "open",
     "repair",
     "verify",

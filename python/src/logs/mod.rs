@@ -14,6 +14,7 @@ mod staged;
 mod tail;
 mod write;
 
+pub(crate) use arguments::{level_of, position_of, query_of};
 pub(crate) use entries::{LogEntries, LogEntriesIter};
 pub(crate) use entry::LogEntry;
 pub(crate) use figures::{LogBucket, LogFacet};

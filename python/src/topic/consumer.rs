@@ -15,6 +15,7 @@ use timestrata_topic::{
 
 use super::Record;
 use super::arguments::also_of;
+use crate::awaiting;
 use crate::error::refused;
 use crate::handle::{Handle, leave};
 use crate::interrupt::{SIGNAL_INTERVAL, detached};
@@ -572,7 +573,7 @@ impl Consumer {
     }
 
     fn __anext__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("timestrata.topic")?.getattr("next_record")?.call1((slf,))
+        awaiting::next(&slf, "next_record")
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
