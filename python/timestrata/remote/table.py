@@ -201,8 +201,8 @@ class RemoteTable(Remote):
         server, path = self._connection.server, ["tables", self._name, "ingest"]
         parameters = self._connection.reading({**self._made_with, **asked})
         if rows is not None:
-            known = self._time_type()
-            said = server.append(path, parameters, rows, known, self._made_with["time"])
+            times = self._time_type()
+            said = server.append(path, parameters, rows, times, self._made_with["time"])
         else:
             said = server.send(path, parameters, kind, file)
         found: dict[str, Any] = data_of(said)
