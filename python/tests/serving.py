@@ -11,7 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
+import pytest
+
+import timestrata
 from waiting import until
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "timestrata"
@@ -155,3 +159,24 @@ def losing(server: Served) -> Iterator[Proxy]:
         finally:
             proxy.shutdown()
             thread.join(60)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    path = tmp_path_factory.mktemp("served") / "store"
+    settings = path.with_suffix(".toml")
+    key = timestrata.SigningKey.generate(path.with_suffix(".key"), "example.org/log")
+    settings.write_text(f'[store]\nhistory_min = "10m"\n[topics]\nkey_file = "{key.path}"\n')
+    with Served(path, "--config", str(settings)) as server:
+        yield server
+
+
+@pytest.fixture(params=["open", "connect"])
+def either(request: pytest.FixtureRequest, served: Served, tmp_path: Path) -> Iterator[Any]:
+    """A store that is open here, and one behind a server. What each test makes has names of its own."""
+    if request.param == "open":
+        with timestrata.open(tmp_path / "store", history_min=600) as store:
+            yield store
+    else:
+        with timestrata.connect(served.url) as store:
+            yield store

@@ -7,7 +7,6 @@ import io
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,30 +14,13 @@ from typing import Any
 import pytest
 
 import timestrata
-from serving import Served
+from serving import either, served
 from timestrata import awaiting
 from waiting import until
 
+__all__ = ["either", "served"]  # fixtures
+
 SLOW = "SELECT count(*) FROM range(100000) a CROSS JOIN range(1000000000) b"
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    path = tmp_path_factory.mktemp("served") / "store"
-    settings = path.with_suffix(".toml")
-    settings.write_text('[store]\nhistory_min = "10m"\n')
-    with Served(path, "--config", str(settings)) as server:
-        yield server
-
-
-@pytest.fixture(params=["open", "connect"])
-def either(request: pytest.FixtureRequest, served: Served, tmp_path: Path) -> Iterator[Any]:
-    if request.param == "open":
-        with timestrata.open(tmp_path / "store", history_min=600) as store:
-            yield store
-    else:
-        with timestrata.connect(served.url) as store:
-            yield store
 
 
 def test_each_form_does_what_the_method_does(either: Any) -> None:

@@ -16,7 +16,6 @@ use crate::fork::Guarded;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
 use crate::lock::Lock;
-use crate::server::ServerSearch;
 use crate::table::Rows;
 use crate::typed::schema_as_capsule;
 
@@ -50,11 +49,23 @@ pub(crate) struct LogEntries {
 #[derive(Debug, Clone)]
 enum Searched {
     Store(Arc<Handle>, LogsView),
-    Server(Arc<ServerSearch>),
+    Elsewhere(Arc<dyn Search>),
+}
+
+/// A search of a log that is not in a store of this process.
+pub(crate) trait Search: fmt::Debug + Send + Sync {
+    /// The log's name.
+    fn log_name(&self) -> &str;
+
+    /// The entries, as they come; who waits for them hears Ctrl-C.
+    ///
+    /// # Errors
+    /// What the search is refused with.
+    fn ask(&self) -> Result<Hits>;
 }
 
 /// Entries as they are found.
-type Hits = Box<dyn Iterator<Item = Result<Entries>> + Send>;
+pub(crate) type Hits = Box<dyn Iterator<Item = Result<Entries>> + Send>;
 
 impl Searched {
     /// # Errors
@@ -62,14 +73,14 @@ impl Searched {
     fn expect_open(&self) -> PyResult<()> {
         match self {
             Self::Store(handle, _) => handle.store().map(drop),
-            Self::Server(_) => Ok(()),
+            Self::Elsewhere(_) => Ok(()),
         }
     }
 
     fn ask(&self, query: &Query) -> Result<Hits> {
         Ok(match self {
             Self::Store(_, view) => Box::new(view.search(query)?),
-            Self::Server(search) => Box::new(search.ask()?),
+            Self::Elsewhere(search) => search.ask()?,
         })
     }
 }
@@ -115,10 +126,10 @@ impl SearchReading {
     }
 }
 
-/// Whether a batch is there as soon as it is read, since no entry is looked at and left out; or who waits for it
-/// hears Ctrl-C, as who waits for a server does.
+/// Whether a batch is there as soon as it is read, since no entry is looked at and left out; or who waits for it hears
+/// Ctrl-C.
 fn is_plain(searched: &Searched, query: &Query) -> bool {
-    matches!(searched, Searched::Server(_))
+    matches!(searched, Searched::Elsewhere(_))
         || query.by == Clock::Timestamp && *query.filter.root() == Expr::All
 }
 
@@ -150,8 +161,8 @@ impl LogEntries {
         Self::of(Searched::Store(handle, view), query)
     }
 
-    pub(crate) fn of_server(search: ServerSearch, query: Query) -> Self {
-        Self::of(Searched::Server(Arc::new(search)), query)
+    pub(crate) fn elsewhere(search: Arc<dyn Search>, query: Query) -> Self {
+        Self::of(Searched::Elsewhere(search), query)
     }
 
     fn of(searched: Searched, query: Query) -> Self {
@@ -242,7 +253,7 @@ impl LogEntries {
     fn __repr__(&self) -> String {
         let name = match self.searched.get() {
             Ok(Searched::Store(_, view)) => view.name(),
-            Ok(Searched::Server(search)) => search.name(),
+            Ok(Searched::Elsewhere(search)) => search.log_name(),
             Err(_) => "?",
         };
         format!("<LogEntries of {name:?} {:?}>", self.query.filter.to_string())

@@ -11,29 +11,25 @@ use timestrata_values::time::text as time_text;
 use super::object::{Server, Target};
 use crate::interrupt::detached;
 use crate::lock::Lock;
-use crate::logs::{LogEntries, LogEntry, level_of, position_of, query_of};
+use crate::logs::{Hits, LogEntries, LogEntry, Search, level_of, position_of, query_of};
 
 /// A search on a server.
 #[derive(Debug)]
-pub(crate) struct ServerSearch {
+struct ServerSearch {
     target: Target,
     /// The answer to the first asking, until somebody reads it.
     first: Lock<Option<ReceivedEntries>>,
 }
 
-impl ServerSearch {
-    /// The log's name.
-    pub(crate) fn name(&self) -> &str {
+impl Search for ServerSearch {
+    fn log_name(&self) -> &str {
         self.target.name()
     }
 
-    /// The entries, as they come.
-    ///
-    /// # Errors
-    /// What the server refuses; `Io` where it can't be reached.
-    pub(crate) fn ask(&self) -> Result<ReceivedEntries> {
+    fn ask(&self) -> Result<Hits> {
         let first = self.first.lock().take();
-        first.map_or_else(|| ReceivedEntries::of(self.target.request()), Ok)
+        let found = first.map_or_else(|| ReceivedEntries::of(self.target.request()), Ok)?;
+        Ok(Box::new(found))
     }
 }
 
@@ -83,7 +79,7 @@ impl Server {
         // Asked at once, so that mistakes are told at once.
         let first = detached(py, || ReceivedEntries::of(target.request()))?;
         let search = ServerSearch { target, first: Lock::new(Some(first)) };
-        Ok(LogEntries::of_server(search, query))
+        Ok(LogEntries::elsewhere(Arc::new(search), query))
     }
 
     /// What a search has as parameters of a request.

@@ -5,5 +5,4 @@ mod body;
 mod entries;
 mod object;
 
-pub(crate) use entries::ServerSearch;
 pub(crate) use object::Server;

@@ -280,6 +280,12 @@ impl Server {
         Ok(duration(name, value)?.as_nanos())
     }
 
+    /// The token in a file, as the command's `--token-file` takes it.
+    #[staticmethod]
+    fn token_in(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+        detached(py, || timestrata_cli::read_token(&path))
+    }
+
     /// Whether a statement of SQL only reads.
     #[staticmethod]
     fn is_query(py: Python<'_>, statement: &str) -> PyResult<bool> {

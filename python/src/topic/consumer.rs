@@ -120,7 +120,6 @@ impl ConsumerState {
         }
     }
 
-    /// Where the partitions would be if what was not given yet had not been read.
     /// The next offset of each partition of which something was given since it was committed last.
     pub(crate) fn given_so_far(&mut self) -> PyResult<BTreeMap<TopicPartition, u64>> {
         let mut offsets = self.given();

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from timestrata._timestrata import Rows, _Server
@@ -19,6 +19,7 @@ __all__ = ["Connection", "Remote"]
 JSON = "application/json"
 LINES = "application/x-ndjson"
 TEXT = "text/plain"
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Connection:
@@ -177,11 +178,11 @@ def time_text(value: TableTime | None) -> str | None:
 
 
 def ns_text(time_ns: int | None) -> str | None:
-    """Give nanoseconds since 1970 as RFC 3339."""
+    """Give nanoseconds since 1970 as RFC 3339; OverflowError outside of the years 1 to 9999."""
     if time_ns is None:
         return None
     seconds, rest = divmod(time_ns, 1_000_000_000)
-    return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:09}Z"
+    return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]}.{rest:09}Z"
 
 
 def time_ns(text: str | None) -> int | None:

@@ -87,6 +87,8 @@ class RemoteConsumer(Remote):
         self._undone: dict[int, int] = {}
         # Held while asking for records. Others may use the consumer meanwhile.
         self._asking = threading.Lock()
+        # Held for a moment, by who takes records or puts them down.
+        self._holding = threading.Lock()
 
     def _open(self) -> Reader:
         if self._reader is None:
@@ -144,11 +146,14 @@ class RemoteConsumer(Remote):
         end = self._until(timeout)
         self._open()
         while True:
-            found = [self._ahead.popleft() for _ in range(min(len(self._ahead), max_records))]
+            with self._holding:
+                most = min(len(self._ahead), max_records)
+                found = [self._ahead.popleft() for _ in range(most)]
             left = end - time.monotonic()
             found = found or self._look(max(left, 0.0), max_records, max_bytes)
             if found or left <= 0:
-                self._note(found)
+                with self._holding:
+                    self._note(found)
                 return found
 
     def _note(self, given: list[Record]) -> None:
@@ -160,9 +165,11 @@ class RemoteConsumer(Remote):
 
     def _put_back(self, only: int | None = None) -> None:
         """Go back to before what was read and not given."""
-        reader, first = self._open(), self._first_ahead()
-        kept = [record for record in self._ahead if only is not None and record.partition != only]
-        self._ahead = deque(kept)
+        reader = self._open()
+        with self._holding:
+            first = self._first_ahead()
+            kept = [one for one in self._ahead if only is not None and one.partition != only]
+            self._ahead = deque(kept)
         for partition, offset in first.items():
             if only in (None, partition):
                 reader.seek(partition, offset)
@@ -258,16 +265,17 @@ class RemoteConsumer(Remote):
     def _fill(self, seconds: float) -> bool:
         if not self._ahead:
             found = self._look(seconds, _RECORDS_MAX, _BYTES_MAX)
-            self._ahead.extend(found)
+            with self._holding:
+                self._ahead.extend(found)
         return bool(self._ahead)
 
     def _take(self) -> Record | None:
         self._open()
-        try:
+        with self._holding:
+            if not self._ahead:
+                return None
             record = self._ahead.popleft()
-        except IndexError:
-            return None
-        self._note([record])
+            self._note([record])
         return record
 
     def __iter__(self) -> Self:

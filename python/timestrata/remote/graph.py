@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, overload
 from uuid import UUID
 
 from timestrata import awaiting
-from timestrata._timestrata import Block, Edge, Route, Rows, Walk, _Server
-from timestrata.errors import (
-    InvalidArgumentError,
-    NotFoundError,
-    TooLargeError,
-)
-from timestrata.remote.connection import (
-    LINES,
-    Connection,
-    Remote,
-    bytes_of,
-    dumps,
-    names_text,
-    ns_text,
-    time_ns,
+from timestrata._timestrata import Block, Edge, Route, Walk, _Server
+from timestrata.errors import InvalidArgumentError, NotFoundError
+from timestrata.remote.connection import LINES, Connection, Remote, dumps, ns_text
+from timestrata.remote.graph_lines import (
+    ITEMS_MAX,
+    block_line,
+    block_of,
+    each_of,
+    edge_key,
+    edge_line,
+    edge_of,
+    expect_whole,
+    id_text,
+    kinds_text,
+    object_text,
 )
 
 if TYPE_CHECKING:
@@ -43,11 +40,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = ["RemoteGraph"]
-
-# Blocks and edges of an answer at most, as the server has it.
-_ITEMS_MAX = 1_000_000
-_BLOCK_PARTS = ("id", "content", "version", "source_uri", "metadata")
-_EDGE_PARTS = ("source", "kind", "target", "weight", "valid_from", "properties")
 
 
 class RemoteGraph(Remote):
@@ -79,7 +71,7 @@ class RemoteGraph(Remote):
         return self._connection.get("graphs", self._name, *path, **parameters)
 
     def _of_block(self, id: BlockId, what: str, **parameters: Any) -> Any:
-        return self._get("blocks", _hex(id), what, **parameters)
+        return self._get("blocks", id_text(id), what, **parameters)
 
     # Writing
 
@@ -242,8 +234,8 @@ class RemoteGraph(Remote):
             "graphs",
             self._name,
             "edges",
-            source=None if source is None else _hex(source),
-            target=None if target is None else _hex(target),
+            source=None if source is None else id_text(source),
+            target=None if target is None else id_text(target),
             kind=kind,
         )
 
@@ -257,11 +249,11 @@ class RemoteGraph(Remote):
         durability: Durability | None = None,
     ) -> list[bytes]:
         """Make changes of any kind, all in one commit or none, as `Graph.change` does. Gives the ids of blocks that were put."""
-        blocks = [_block_line(block) for block in _each(put)]
-        said = [dumps({"delete": _hex(id)}) for id in delete or ()]
-        said += [dumps({"unlink": _edge_key(edge)}) for edge in _each(unlink)]
+        blocks = [block_line(block) for block in each_of(put)]
+        said = [dumps({"delete": id_text(id)}) for id in delete or ()]
+        said += [dumps({"unlink": edge_key(edge)}) for edge in each_of(unlink)]
         said += [line for _, line in blocks]
-        said += [_edge_line(edge) for edge in _each(link)]
+        said += [edge_line(edge) for edge in each_of(link)]
         if said:
             self._connection.send(
                 "POST",
@@ -278,7 +270,7 @@ class RemoteGraph(Remote):
     def get(self, id: BlockId) -> Block | None:
         """Give a block; None if there is none."""
         try:
-            return _block_of(self._get("blocks", _hex(id)))
+            return block_of(self._get("blocks", id_text(id)))
         except NotFoundError:
             self._expect()
             return None
@@ -301,7 +293,7 @@ class RemoteGraph(Remote):
     def versions(self, id: BlockId) -> list[Block]:
         """Give the versions of a block that are kept, the latest first."""
         try:
-            return [_block_of(told) for told in self._of_block(id, "versions")]
+            return [block_of(told) for told in self._of_block(id, "versions")]
         except NotFoundError:
             self._expect()
             return []
@@ -316,8 +308,8 @@ class RemoteGraph(Remote):
         found = self._get(
             "blocks",
             source_uri=source_uri,
-            metadata=_object(metadata),
-            limit=_ITEMS_MAX if limit is None else limit,
+            metadata=object_text(metadata),
+            limit=ITEMS_MAX if limit is None else limit,
         )
         blocks = [self.get(told["block"]) for told in found]
         return [block for block in blocks if block is not None]
@@ -337,10 +329,10 @@ class RemoteGraph(Remote):
     ) -> list[Edge]:
         """Give the edges of a block."""
         said = self._of_block(
-            id, "edges", direction=direction, kinds=_kinds(kinds), limit=_ITEMS_MAX
+            id, "edges", direction=direction, kinds=kinds_text(kinds), limit=ITEMS_MAX
         )
-        _expect_whole(said)
-        return [_edge_of(told) for told in said["edges"]]
+        expect_whole(said)
+        return [edge_of(told) for told in said["edges"]]
 
     @overload
     def neighbors(  # type: ignore[overload-overlap]  # Text is a sequence of texts.
@@ -380,11 +372,11 @@ class RemoteGraph(Remote):
             id,
             "neighbors",
             direction=direction,
-            kinds=_kinds(kinds),
+            kinds=kinds_text(kinds),
             as_of=ns_text(_Server.time_ns(as_of)),
-            limit=_ITEMS_MAX,
+            limit=ITEMS_MAX,
         )
-        _expect_whole(said)
+        expect_whole(said)
         return [(bytes.fromhex(told["block"]), told["kind"]) for told in said["neighbors"]]
 
     def degree(
@@ -397,7 +389,7 @@ class RemoteGraph(Remote):
     ) -> int:
         """Count the edges of a block."""
         said = self._of_block(
-            id, "degree", direction=direction, kinds=_kinds(kinds), as_of=ns_text(_Server.time_ns(as_of))
+            id, "degree", direction=direction, kinds=kinds_text(kinds), as_of=ns_text(_Server.time_ns(as_of))
         )
         return int(said["degree"])
 
@@ -424,9 +416,9 @@ class RemoteGraph(Remote):
             start,
             "walk",
             direction=direction,
-            kinds=_kinds(kinds),
+            kinds=kinds_text(kinds),
             depth=depth,
-            limit=_ITEMS_MAX if limit is None else limit,
+            limit=ITEMS_MAX if limit is None else limit,
             order=order,
             as_of=ns_text(_Server.time_ns(as_of)),
         )
@@ -452,10 +444,10 @@ class RemoteGraph(Remote):
         """Find a way with the fewest edges, or whose edges weigh least; None if there is none."""
         said = self._get(
             "path",
-            source=_hex(source),
-            target=_hex(target),
+            source=id_text(source),
+            target=id_text(target),
             direction=direction,
-            kinds=_kinds(kinds),
+            kinds=kinds_text(kinds),
             depth=depth,
             weighted=weighted,
             as_of=ns_text(_Server.time_ns(as_of)),
@@ -487,162 +479,3 @@ class RemoteGraph(Remote):
 
     def __repr__(self) -> str:
         return f"<RemoteGraph {self._name!r} of {self._connection.server.url}>"
-
-
-def _hex(id: BlockId) -> str:
-    if isinstance(id, UUID):
-        return id.hex
-    if isinstance(id, str):
-        # With hyphens and in capitals too, as the embedded graph takes it.
-        return id
-    if isinstance(id, (bytes, bytearray, memoryview)):
-        found = bytes(id)
-        if len(found) != 16:
-            raise InvalidArgumentError(f"the id of a block is 16 bytes, not {len(found)}")
-        return found.hex()
-    raise TypeError(
-        "the id of a block is 16 bytes, a str of 32 hexadecimal digits or a uuid.UUID, not "
-        f"{type(id).__name__!r}"
-    )
-
-
-def _each(given: Any) -> Iterable[Any]:
-    if given is None:
-        return ()
-    if hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__"):
-        return Rows._of(given)
-    if isinstance(given, (str, bytes, bytearray, memoryview, Mapping, Block, Edge)):
-        raise TypeError(f"a list of them is needed, not {type(given).__name__!r}")
-    return cast(Iterable[Any], given)
-
-
-def _object(given: Mapping[str, Any] | str | None) -> str | None:
-    """Give a JSON object as text."""
-    if given is None or isinstance(given, str):
-        return given
-    if not isinstance(given, Mapping):
-        raise TypeError(f"metadata and properties are mappings or JSON text, not {type(given).__name__!r}")
-    return dumps(dict(given))
-
-
-def _block_line(given: Blocklike) -> tuple[bytes, str]:
-    """Give a block's id, and its line in a body of changes."""
-    if isinstance(given, Block):
-        parts: dict[str, Any] = {
-            "id": given.id,
-            "content": given.content,
-            "version": given.version,
-            "source_uri": given.source_uri,
-            "metadata": given.metadata,
-        }
-    elif isinstance(given, Mapping):
-        parts = dict(given)
-        for name in parts:
-            if name not in _BLOCK_PARTS and name != "is_text":
-                raise ValueError(f"a block has no part {name!r}: it has {', '.join(_BLOCK_PARTS)}")
-    else:
-        parts = {"content": given}
-    content = parts.get("content")
-    if content is None:
-        raise ValueError("a block has no content")
-    held = content if isinstance(content, str) else bytes(content)
-    if parts.get("is_text") and isinstance(held, bytes):
-        held = held.decode()
-    id = parts.get("id")
-    plain = held.encode() if isinstance(held, str) else held
-    own = hashlib.sha256(plain).digest()[:16] if id is None else bytes.fromhex(_hex(id).replace("-", ""))
-    said = [f'"block":{dumps(own.hex())}']
-    said += [f'"{name}":{dumps(parts[name])}' for name in ("version", "source_uri") if parts.get(name) is not None]
-    metadata = _object(parts.get("metadata"))
-    if metadata is not None:
-        said.append(f'"metadata":{_on_one_line(metadata)}')
-    said.append(f'"content":{dumps(_content(held))}')
-    return own, "{" + ",".join(said) + "}"
-
-
-def _content(held: str | bytes) -> Any:
-    if isinstance(held, str):
-        return held
-    # Bytes that are UTF-8 too: a text is another content.
-    return {"base64": base64.b64encode(held).decode()}
-
-
-def _on_one_line(text: str) -> str:
-    # No text of JSON has a line end in it.
-    return text.replace("\n", " ").replace("\r", " ")
-
-
-def _edge_parts(given: Edgelike) -> dict[str, Any]:
-    if isinstance(given, Edge):
-        return {name: getattr(given, name) for name in _EDGE_PARTS}
-    if isinstance(given, Mapping):
-        for name in given:
-            if name not in _EDGE_PARTS:
-                raise ValueError(f"an edge has no part {name!r}: it has {', '.join(_EDGE_PARTS)}")
-        return dict(given)
-    parts = list(given)
-    if not 3 <= len(parts) <= len(_EDGE_PARTS):
-        raise ValueError(f"an edge has {', '.join(_EDGE_PARTS)}, of which three are needed")
-    return dict(zip(_EDGE_PARTS, parts, strict=False))
-
-
-def _edge_key(given: Edgelike) -> dict[str, str]:
-    parts = _edge_parts(given)
-    return {
-        "source": _hex(parts["source"]),
-        "kind": parts["kind"],
-        "target": _hex(parts["target"]),
-    }
-
-
-def _edge_line(given: Edgelike) -> str:
-    parts = _edge_parts(given)
-    said = [f'"{name}":{dumps(part)}' for name, part in _edge_key(given).items()]
-    if parts.get("weight") is not None:
-        said.append(f'"weight":{dumps(float(parts["weight"]))}')
-    if parts.get("valid_from") is not None:
-        said.append(f'"valid_from":{_Server.time_ns(parts["valid_from"])}')
-    properties = _object(parts.get("properties"))
-    if properties is not None:
-        said.append(f'"properties":{_on_one_line(properties)}')
-    return "{" + ",".join(said) + "}"
-
-
-def _block_of(told: Mapping[str, Any]) -> Block:
-    content = told["content"]
-    held = content if isinstance(content, str) else bytes_of(content) or b""
-    return Block._of(
-        told["block"], told["version"], told["source_uri"], _text_of(told["metadata"]), held
-    )
-
-
-def _edge_of(told: Mapping[str, Any]) -> Edge:
-    since = told["valid_from"]
-    return Edge._of(
-        told["source"],
-        told["kind"],
-        told["target"],
-        told["weight"],
-        time_ns(since) if isinstance(since, str) else since,
-        _text_of(told["properties"]),
-    )
-
-
-def _text_of(told: Any) -> str | None:
-    return None if told is None else json.dumps(told, ensure_ascii=False)
-
-
-def _kinds(kinds: Kinds | None) -> str | None:
-    if kinds is None:
-        return None
-    each = [kinds] if isinstance(kinds, str) else list(kinds)
-    if not each:
-        raise InvalidArgumentError("kinds: name one, or leave it out for all")
-    return names_text("kinds", each)
-
-
-def _expect_whole(said: Mapping[str, Any]) -> None:
-    if said["is_cut"]:
-        raise TooLargeError(
-            f"a server's answer has at most {_ITEMS_MAX:,} of them", hint="ask in SQL"
-        )

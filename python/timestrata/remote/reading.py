@@ -76,9 +76,13 @@ class Alone:
         self.member = f"alone-{uuid4()}"
         self._paused: set[int] = set()
         self._is_of_all = True
-        self._next: dict[int, int] = {
-            one["partition"]: self._begin(one) for one in self._get("offsets")
-        }
+        self._next: dict[int, int] = {}
+        # Where nobody has said yet where to begin.
+        self._unsaid: set[int] = set()
+        for one in self._get("offsets"):
+            self._next[one["partition"]] = self._begin(one)
+        if reset == "error":
+            self._unsaid.update(self._next)
 
     def _get(self, *path: str, **parameters: Any) -> Any:
         return self._connection.get("topics", self._topic, *path, **parameters)
@@ -100,6 +104,12 @@ class Alone:
     def _look_once(self, seconds: float, records_max: int, bytes_max: int) -> list[Record]:
         found: list[Record] = []
         for partition in sorted(self._next.keys() - self._paused):
+            if partition in self._unsaid:
+                raise OutOfRangeError(
+                    f"topic {self._topic!r} partition {partition}: nobody has said where to begin, and reset "
+                    "is 'error'",
+                    hint="seek() first, or choose another reset",
+                )
             if len(found) >= records_max:
                 break
             said = self._ask(partition, 0.0 if found else seconds, records_max - len(found), bytes_max)
@@ -139,6 +149,7 @@ class Alone:
     def seek(self, partition: int, offset: int) -> None:
         self._expect(partition)
         self._next[partition] = offset
+        self._unsaid.discard(partition)
 
     def _expect(self, partition: int) -> None:
         if partition not in self._next:

@@ -32,6 +32,8 @@ __all__ = ["RemoteStore", "connect"]
 
 # Names the file with the token where no argument does, as for the command.
 _TOKEN_FILE_VARIABLE = "TIMESTRATA_TOKEN_FILE"
+# As long a server may wait with an answer that has nothing to tell yet, and somewhat longer.
+_TIMEOUT_NS_MIN = 10_000_000_000
 # The models, as paths have them.
 _MODELS = ("tables", "logs", "topics", "graphs", "timelogs")
 
@@ -59,7 +61,8 @@ def connect(
     certificates : path or bytes, optional
         Certificates, as PEM has them, that are trusted in place of those of the public authorities.
     timeout : float, timedelta or str, optional
-        How long nothing at all may come before the server is given up: seconds, or "30s". Ten minutes unless given.
+        How long nothing at all may come before the server is given up, a long query's first rows among it: seconds, or "30s"; ten
+        at least. Ten minutes unless given.
 
     Raises
     ------
@@ -77,28 +80,22 @@ def connect(
     ...     print(error.hint)
     give it as http://HOST:PORT, or https://HOST:PORT
     """
+    if timeout is not None and _Server.duration_ns("timeout", timeout) < _TIMEOUT_NS_MIN:
+        raise InvalidArgumentError(
+            "timeout: a server is waited for 10 s at least",
+            hint="for a query, give sql() a timeout of its own",
+        )
     if token is not None and token_file is not None:
         raise InvalidArgumentError("connect() takes a token or a file with one, not both")
     named = token_file if token_file is not None else os.environ.get(_TOKEN_FILE_VARIABLE) or None
     if token is None and named is not None:
-        token = _token_of(Path(named))
+        token = _Server.token_in(named)
     if certificates is not None and not isinstance(certificates, bytes):
         certificates = Path(certificates).read_bytes()
     server = _Server(url, token=token, certificates=certificates, timeout=timeout)
     store = RemoteStore(Connection(server))
     store.tables()
     return store
-
-
-def _token_of(path: Path) -> str:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.strip() and not line.startswith("#"):
-            return line.strip()
-    raise InvalidArgumentError(
-        f"the token file has no token [{path}]",
-        path=str(path),
-        hint="its first line must be the token that the server knows",
-    )
 
 
 class RemoteStore(Remote):

@@ -14,6 +14,7 @@ from timestrata.remote.connection import (
     Remote,
     data_of,
     names_text,
+    ns_text,
     quoted,
     time_text,
 )
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from timestrata._timestrata import Rowlike, Rows, SupportsReadBytes, TableTime
 
 __all__ = ["RemoteTable"]
+
+# Nanoseconds of the units that types of columns name.
+_UNITS_NS = {"s": 10**9, "ms": 10**6, "µs": 10**3, "ns": 1}
 
 
 class RemoteTable(Remote):
@@ -224,20 +228,36 @@ class RemoteTable(Remote):
 
         A second reading asks again, and shows the table as it is then; of a store as it was (`RemoteStore.at`) it is the same.
         """
+        try:
+            first, behind = self._bound_text(start), self._bound_text(end)
+        except OverflowError:
+            # No text of a year has room for it, and a condition has.
+            params = params or []
         if params is not None:
             return self._selected(start, end, columns, where, params, limit, offset, reverse)
         return self._connection.rows(
             "tables",
             self._name,
             "query",
-            from_=time_text(start),
-            to=time_text(end),
+            from_=first,
+            to=behind,
             where=where,
             columns=names_text("columns", columns),
             limit="none" if limit is None else limit,
             offset=offset,
             order="desc" if reverse else "asc",
         )
+
+    def _bound_text(self, bound: TableTime | None) -> str | None:
+        """Give a bound as text. Whole numbers are in the unit of the time column, which a request doesn't know."""
+        text = time_text(bound)
+        if text is None or isinstance(bound, str) or not text.lstrip("-").isdigit():
+            return text
+        _, kind = self._time_type() or ("", "")
+        unit = kind.removeprefix("Timestamp(").partition(",")[0]
+        if unit not in _UNITS_NS:
+            raise OverflowError(f"{kind} has no text")
+        return ns_text(int(text) * _UNITS_NS[unit])
 
     def _selected(
         self,
@@ -324,12 +344,15 @@ class RemoteTable(Remote):
 
     def count(self, start: TableTime | None = None, end: TableTime | None = None) -> int:
         """Count the rows from ``start`` to before ``end``, exactly."""
-        if not self.exists:
+        try:
+            if start is None and end is None:
+                return int(self._connection.get("tables", self._name, "count")["count"])
+            rows = f"{quoted(self._name)} WHERE {_in(self.time, start, end)}"
+            counted = self._connection.sql(f"SELECT count(*) AS n FROM {rows}")
+        except NotFoundError:
+            # It comes into being with its first rows.
             return 0
-        if start is None and end is None:
-            return int(self._connection.get("tables", self._name, "count")["count"])
-        counted = f"SELECT count(*) AS n FROM {quoted(self._name)} WHERE {_in(self.time, start, end)}"
-        return int(self._connection.sql(counted).to_pylist()[0]["n"])
+        return int(counted.to_pylist()[0]["n"])
 
     def row(self, key: object) -> dict[str, Any] | None:
         """Give the row with an upsert key, as a dict; None if there is none."""
