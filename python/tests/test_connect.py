@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,14 @@ def test_what_a_server_does_not_do_says_so_and_what_to_do_instead(served: Served
 def test_bad_addresses_and_options_are_refused_before_anything_is_sent(url: str, words: Any) -> None:
     with pytest.raises(timestrata.InvalidArgumentError):
         timestrata.connect(url, **words)
+
+
+def test_who_opens_a_directory_imports_nothing_for_servers() -> None:
+    program = "import sys, timestrata; print('asyncio' in sys.modules, timestrata.connect.__name__, 'asyncio' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert said.split() == ["False", "connect", "True"]
+    with pytest.raises(AttributeError, match="has no attribute 'disconnect'"):
+        timestrata.disconnect
 
 
 def test_no_server_is_an_error_of_the_system(tmp_path: Path) -> None:

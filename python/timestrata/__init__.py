@@ -21,6 +21,8 @@ Examples
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from timestrata._timestrata import (
     FORMAT_VERSION,
     BackupReport,
@@ -105,7 +107,9 @@ from timestrata.errors import (
     UnsupportedVersionError,
     VerificationError,
 )
-from timestrata.remote import connect
+
+if TYPE_CHECKING:
+    from timestrata.remote import connect
 
 __all__ = [
     "FORMAT_VERSION",
@@ -190,3 +194,12 @@ __all__ = [
     "verify",
     "verify_consistency",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # What asks servers stands on asyncio, which takes longer to import than all else: not for who opens a directory.
+    if name == "connect":
+        from timestrata.remote import connect
+
+        return connect
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,7 +20,7 @@ use crate::table::Rows;
 use crate::typed::schema_as_capsule;
 
 /// Entries that a search finds. Read when used, and anew each time, always as of the moment when they
-/// were asked for.
+/// were asked for; those of a server (`timestrata.connect`) are asked for again, and are as of then.
 ///
 /// Iterate over it, which gives each `LogEntry`, give it to any library that knows Arrow's stream
 /// protocol, or call one of the ``to_`` methods. As Arrow it has columns timestamp and source_time (in

@@ -24,7 +24,7 @@ pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 type Read = dyn Fn() -> Result<Batches> + Send + Sync;
 
 /// Rows that a scan or a query gives. Read when used, and anew each time, always as of the moment
-/// when they were asked for.
+/// when they were asked for; those of a server (`timestrata.connect`) are asked for again, and are as of then.
 ///
 /// Give it to any library that knows Arrow's stream protocol, call one of the ``to_`` methods, or
 /// iterate over its rows as dicts.
