@@ -30,12 +30,9 @@ class Served:
         self.said = store.with_suffix(".log")
         self.words = words
         self.port = 0
+        self.url = ""
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         listen = f"127.0.0.1:{self.port}"
@@ -44,7 +41,8 @@ class Served:
             process = self.process = subprocess.Popen(command, stderr=log)
         until(lambda: process.poll() is not None or bool(self._address()))
         assert self._address(), f"the server does not listen: {self.said.read_text()}"
-        self.port = int(self._address().rsplit(":", 1)[1])
+        self.url = self._address()
+        self.port = int(self.url.rsplit(":", 1)[1])
 
     def _address(self) -> str:
         for line in self.said.read_text().splitlines(keepends=True):
