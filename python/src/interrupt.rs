@@ -1,6 +1,8 @@
 //! Long work with the GIL released, in which Ctrl-C is heard nevertheless.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -19,6 +21,29 @@ thread_local! {
     /// Whether this thread is in [`detached`], and what a signal's handler has raised there.
     static DETACHED: Cell<bool> = const { Cell::new(false) };
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+    /// Says that nobody waits any more for what this thread does.
+    static GIVEN_UP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Whether nobody waits any more for what this thread does.
+fn is_given_up() -> bool {
+    GIVEN_UP.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Acquire)))
+}
+
+/// Runs `work`, which calls this package in this thread, until it is done or `flag` says that nobody waits for it any more.
+pub(crate) fn until_given_up<T>(flag: &Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
+    let before = GIVEN_UP.replace(Some(Arc::clone(flag)));
+    let done = work();
+    GIVEN_UP.set(before);
+    done
+}
+
+/// Runs Python code in the middle of what [`detached`] runs: it is not in a call of ours.
+pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
+    let before = DETACHED.replace(false);
+    let done = Python::attach(work);
+    DETACHED.set(before);
+    done
 }
 
 /// Runs `work` with the GIL released, in this thread: for what is short, may wait a moment, or listens
@@ -41,16 +66,16 @@ pub(crate) fn detached<T: Send>(
     }
 }
 
-/// Whether the thread that asked goes on waiting: `false` once Ctrl-C, or another signal, was heard there.
-/// On threads that only work it is so always.
+/// Whether the thread that asked goes on waiting: `false` once Ctrl-C, or another signal, was heard there, or
+/// another thread has said so ([`until_given_up`]). On threads that only work it is so always.
 pub(crate) fn asker_stays() -> bool {
     if !DETACHED.get() {
         return true;
     }
-    // Python code that runs meanwhile is not in a call of ours.
-    DETACHED.set(false);
-    let heard = Python::attach(|py| py.check_signals());
-    DETACHED.set(true);
+    if is_given_up() {
+        return false;
+    }
+    let heard = attached(|py| py.check_signals());
     heard.map_err(|raised| RAISED.set(Some(raised))).is_ok()
 }
 

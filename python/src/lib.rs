@@ -7,6 +7,8 @@
 use pyo3::pymodule;
 
 mod allocator;
+mod await_forms;
+mod awaiting;
 mod changes;
 mod codec;
 mod command;
@@ -27,6 +29,7 @@ mod queries;
 mod repair;
 mod reports;
 mod rows;
+mod server;
 mod settings;
 #[cfg(feature = "sql")]
 mod sql;
@@ -47,6 +50,7 @@ mod _timestrata {
     use crate::{
         allocator::allocated_bytes,
         allocator::allocator_bytes,
+        awaiting::Asking,
         changes::{Change, Changes, CommittedChanges},
         codec::{cbor_decode, cbor_encode},
         command::run_command,
@@ -60,6 +64,7 @@ mod _timestrata {
         reports::{
             BackupReport, CheckReport, Finding, Pin, PurgeReport, RecoveryReport, RepairReport,
         },
+        server::Server,
         store::Store,
         table::{CommitTable, Rows, RowsIter, Table},
         timelog::{

@@ -90,7 +90,9 @@ def methods() -> list[Method]:
         is_offered = isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
         if is_offered and node.name not in NOT_CALLED:
             found.append(Method("", node))
-        if isinstance(node, ast.ClassDef) and not is_type_only(node):
+        # Classes for the package alone are called by its own.
+        is_own = isinstance(node, ast.ClassDef) and node.name.startswith("_")
+        if isinstance(node, ast.ClassDef) and not is_own and not is_type_only(node):
             found += [
                 Method(node.name, part)
                 for part in node.body

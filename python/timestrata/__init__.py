@@ -5,7 +5,8 @@ An embedded, durable, log-structured store. `open` gives a `Store`; `Store.timel
 `Store.table` gives a `Table`, which keeps typed rows by time; `Store.topic` gives a `Topic`, an event
 log whose records can be proved to others; `Store.graph` gives a `Graph`, which keeps versioned blocks
 and the edges between them; `Store.logs` gives a `Logs`, which keeps a program's log entries and searches
-them, also those of Python's ``logging`` (see `timestrata.logging`).
+them, also those of Python's ``logging`` (see `timestrata.logging`). `connect` gives the same of a store behind a
+server.
 
 Examples
 --------
@@ -19,6 +20,8 @@ Examples
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from timestrata._timestrata import (
     FORMAT_VERSION,
@@ -105,6 +108,9 @@ from timestrata.errors import (
     VerificationError,
 )
 
+if TYPE_CHECKING:
+    from timestrata.remote import connect
+
 __all__ = [
     "FORMAT_VERSION",
     "AlreadyExistsError",
@@ -182,8 +188,18 @@ __all__ = [
     "allocated_bytes",
     "cbor_decode",
     "cbor_encode",
+    "connect",
     "open",
     "repair",
     "verify",
     "verify_consistency",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # What asks servers stands on asyncio, which takes longer to import than all else: not for who opens a directory.
+    if name == "connect":
+        from timestrata.remote import connect
+
+        return connect
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

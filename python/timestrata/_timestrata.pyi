@@ -1,6 +1,6 @@
 # What the native module offers, for type checkers. A test compares it with the module.
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from datetime import datetime as _datetime
 from os import PathLike
@@ -107,6 +107,99 @@ def _allocator_bytes() -> tuple[int, int, int] | None: ...
 def cbor_encode(value: Any, /) -> bytes: ...
 def cbor_decode(data: Buffer, /) -> Any: ...
 
+@final
+class _Asking:
+    def __new__(cls, call: Callable[[], Any]) -> Self: ...
+    def run(self) -> Any: ...
+    def give_up(self) -> None: ...
+
+@final
+class _Server:
+    def __new__(
+        cls,
+        url: str,
+        *,
+        token: str | None = None,
+        certificates: bytes | None = None,
+        timeout: Duration | None = None,
+    ) -> Self: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+    def ask(
+        self,
+        method: str,
+        path: list[str],
+        parameters: list[tuple[str, str]],
+        *,
+        body: bytes | str | None = None,
+        content_type: str | None = None,
+        accept: str | None = None,
+        repeats: bool = False,
+    ) -> bytes: ...
+    def rows(
+        self,
+        method: str,
+        path: list[str],
+        parameters: list[tuple[str, str]],
+        *,
+        body: str | None = None,
+        again: bool = True,
+    ) -> Rows: ...
+    def append(
+        self,
+        path: list[str],
+        parameters: list[tuple[str, str]],
+        rows: Rowlike,
+        time: tuple[str, str] | None,
+        wanted: str | None,
+    ) -> str: ...
+    def send(
+        self,
+        path: list[str],
+        parameters: list[tuple[str, str]],
+        content_type: str,
+        source: SupportsReadBytes,
+    ) -> str: ...
+    def search(
+        self,
+        path: list[str],
+        parameters: list[tuple[str, str]],
+        filter: str,
+        *,
+        start: TableTime | None,
+        end: TableTime | None,
+        by: str,
+        newest_first: bool,
+        limit: int | None,
+        after: LogPlace | None,
+    ) -> LogEntries: ...
+    def entries(
+        self, path: list[str], parameters: list[tuple[str, str]]
+    ) -> tuple[list[LogEntry], int | None]: ...
+    @staticmethod
+    def log_parameters(
+        filter: str, start: TableTime | None, end: TableTime | None, by: str
+    ) -> list[tuple[str, str]]: ...
+    @staticmethod
+    def log_level(level: str | int) -> LogLevel | None: ...
+    @staticmethod
+    def log_place(place: LogPlace) -> int: ...
+    @staticmethod
+    def content_type(path: str | PathLike[str] | None, format: str | None = None) -> str: ...
+    @staticmethod
+    def time_ns(value: TableTime | None) -> int | None: ...
+    @staticmethod
+    def time_in(value: Timestamp, unit: str) -> int: ...
+    @staticmethod
+    def duration_ns(name: str, value: Duration) -> int: ...
+    @staticmethod
+    def token_in(path: str | PathLike[str]) -> str: ...
+    @staticmethod
+    def is_query(statement: str) -> bool: ...
+
 class StreamFigures(TypedDict):
     runs: int
     level0_runs: int
@@ -173,6 +266,16 @@ ChangeKind = Literal[
 
 @final
 class Change:
+    @staticmethod
+    def _of(
+        kind: str,
+        model: str,
+        name: str,
+        part: str,
+        partition: int | None,
+        rows: Rows | None,
+        range: tuple[int | bytes | None, int | bytes | None] | None,
+    ) -> Change: ...
     @property
     def kind(self) -> ChangeKind: ...
     @property
@@ -192,6 +295,8 @@ class Change:
 
 @final
 class CommittedChanges:
+    @staticmethod
+    def _of(seq: int, time_ns: int | None, changes: list[Change]) -> CommittedChanges: ...
     @property
     def seq(self) -> int: ...
     @property
@@ -291,6 +396,13 @@ class Store:
         *,
         timeout: Duration | None = None,
     ) -> Rows: ...
+    def sql_async(
+        self,
+        query: str,
+        params: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        timeout: Duration | None = None,
+    ) -> Coroutine[Any, Any, Rows]: ...
     def commit(
         self, *, durability: Literal["written", "buffered", "synced"] | None = None
     ) -> Commit: ...
@@ -359,6 +471,13 @@ class Commit:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool: ...
+    def __aenter__(self) -> Coroutine[Any, Any, Self]: ...
+    def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> Coroutine[Any, Any, bool]: ...
 
 @final
 class CommitTable:
@@ -459,6 +578,13 @@ class Table:
         sync: bool = False,
         on_mismatch: Literal["error", "widen"] = "error",
     ) -> int: ...
+    def append_async(
+        self,
+        rows: Rowlike,
+        *,
+        sync: bool = False,
+        on_mismatch: Literal["error", "widen"] = "error",
+    ) -> Coroutine[Any, Any, int]: ...
     def ingest(
         self,
         source: str | PathLike[str] | SupportsReadBytes,
@@ -471,6 +597,18 @@ class Table:
         on_mismatch: Literal["error", "widen"] = "error",
         sync: bool = True,
     ) -> dict[str, Any]: ...
+    def ingest_async(
+        self,
+        source: str | PathLike[str] | SupportsReadBytes,
+        format: Literal["csv", "jsonl", "arrow", "arrows", "parquet", "protobuf"] | None = None,
+        *,
+        delimiter: str | None = None,
+        header: bool = True,
+        batch_rows: int | None = None,
+        on_error: Literal["fail", "skip"] = "fail",
+        on_mismatch: Literal["error", "widen"] = "error",
+        sync: bool = True,
+    ) -> Coroutine[Any, Any, dict[str, Any]]: ...
     def scan(
         self,
         start: TableTime | None = None,
@@ -493,6 +631,15 @@ class Table:
         params: Sequence[Any] | Mapping[str, Any] | None = None,
         sync: bool = False,
     ) -> int: ...
+    def delete_async(
+        self,
+        start: TableTime | None = None,
+        end: TableTime | None = None,
+        *,
+        where: str | None = None,
+        params: Sequence[Any] | Mapping[str, Any] | None = None,
+        sync: bool = False,
+    ) -> Coroutine[Any, Any, int]: ...
     def asof_join(
         self,
         other: Table,
@@ -528,6 +675,9 @@ class Table:
 
 @final
 class Rows:
+    @staticmethod
+    def _of(rows: Rowlike) -> Rows: ...
+    def _read(self) -> Rows: ...
     @property
     def columns(self) -> list[str]: ...
     @property
@@ -619,6 +769,19 @@ class Timelog:
         sync: bool = False,
     ) -> None: ...
     @overload
+    def append_async(
+        self, obj_or_ts: Any, *, ts: Timestamp | None = None, sync: bool = False
+    ) -> Coroutine[Any, Any, None]: ...
+    @overload
+    def append_async(
+        self,
+        obj_or_ts: Timestamp,
+        obj_or_none: Any,
+        *,
+        ts: Timestamp | None = None,
+        sync: bool = False,
+    ) -> Coroutine[Any, Any, None]: ...
+    @overload
     def extend(
         self,
         pairs_or_timestamps: Iterable[tuple[Timestamp, Any]]
@@ -639,6 +802,27 @@ class Timelog:
         insert_on_error: bool | None = None,
         sync: bool = False,
     ) -> None: ...
+    @overload
+    def extend_async(
+        self,
+        pairs_or_timestamps: Iterable[tuple[Timestamp, Any]]
+        | SupportsArrowStream
+        | SupportsArrowArray,
+        *,
+        mostly_ordered: bool | None = None,
+        insert_on_error: bool | None = None,
+        sync: bool = False,
+    ) -> Coroutine[Any, Any, None]: ...
+    @overload
+    def extend_async(
+        self,
+        pairs_or_timestamps: Iterable[Timestamp],
+        objects: Iterable[Any],
+        *,
+        mostly_ordered: bool | None = None,
+        insert_on_error: bool | None = None,
+        sync: bool = False,
+    ) -> Coroutine[Any, Any, None]: ...
     def bulk_append(
         self, timestamps: Any, objects: Sequence[Any], *, mostly_ordered: bool | None = None
     ) -> None: ...
@@ -650,6 +834,7 @@ class Timelog:
     def __setitem__(self, key: Timestamp, value: Any, /) -> None: ...
     def __delitem__(self, key: Timestamp | slice, /) -> None: ...
     def delete(self, t1: Timestamp, t2: Timestamp | None = None) -> None: ...
+    def delete_async(self, t1: Timestamp, t2: Timestamp | None = None) -> Coroutine[Any, Any, None]: ...
     def cutoff(self, ts: Timestamp) -> None: ...
     def delete_range(self, t1: Timestamp, t2: Timestamp, /) -> None: ...
     def delete_before(self, t: Timestamp, /) -> None: ...
@@ -896,6 +1081,20 @@ class Record:
         headers: Headers | None = None,
         timestamp: TableTime | None = None,
     ) -> Self: ...
+    @staticmethod
+    def _of(
+        place: tuple[str, int, int],
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[tuple[str, bytes]],
+    ) -> Record: ...
+    @staticmethod
+    def _given(
+        record: Recordlike,
+    ) -> tuple[
+        bytes | None, bytes | None, list[tuple[str, bytes]], int | None, int | None
+    ]: ...
     @property
     def topic(self) -> str | None: ...
     @property
@@ -916,6 +1115,8 @@ class Record:
 
 @final
 class Receipt:
+    @staticmethod
+    def _of(topic: str, partition: int, offset: int, timestamp: int) -> Receipt: ...
     @property
     def topic(self) -> str: ...
     @property
@@ -941,9 +1142,13 @@ class Topic:
         durability: Literal["synced", "written"] = "synced",
     ) -> Producer: ...
     def send(self, record: Recordlike, *, partition: int | None = None) -> Receipt: ...
+    def send_async(self, record: Recordlike, *, partition: int | None = None) -> Coroutine[Any, Any, Receipt]: ...
     def send_batch(
         self, records: Iterable[Recordlike], *, partition: int | None = None
     ) -> list[Receipt]: ...
+    def send_batch_async(
+        self, records: Iterable[Recordlike], *, partition: int | None = None
+    ) -> Coroutine[Any, Any, list[Receipt]]: ...
     def consumer(
         self,
         group: str | None = None,
@@ -1001,6 +1206,15 @@ class Producer:
         expected_offset: int | None = None,
         sequence: int | None = None,
     ) -> Receipt: ...
+    def send_async(
+        self,
+        record: Recordlike,
+        *,
+        partition: int | None = None,
+        durability: Literal["synced", "written"] | None = None,
+        expected_offset: int | None = None,
+        sequence: int | None = None,
+    ) -> Coroutine[Any, Any, Receipt]: ...
     def send_batch(
         self,
         records: Iterable[Recordlike],
@@ -1011,6 +1225,16 @@ class Producer:
         sequence: int | None = None,
         also: Sequence[tuple[Table, Rowlike]] | None = None,
     ) -> list[Receipt]: ...
+    def send_batch_async(
+        self,
+        records: Iterable[Recordlike],
+        *,
+        partition: int | None = None,
+        durability: Literal["synced", "written"] | None = None,
+        expected_offset: int | None = None,
+        sequence: int | None = None,
+        also: Sequence[tuple[Table, Rowlike]] | None = None,
+    ) -> Coroutine[Any, Any, list[Receipt]]: ...
     def next_sequence(self, partition: int = 0) -> int: ...
 
 @final
@@ -1132,6 +1356,14 @@ class RecoveryReport:
 
 @final
 class Block:
+    @staticmethod
+    def _of(
+        id: BlockId,
+        version: int,
+        source_uri: str | None,
+        metadata: str | None,
+        content: bytes | str,
+    ) -> Block: ...
     @property
     def id(self) -> bytes: ...
     @property
@@ -1152,6 +1384,15 @@ class Block:
 
 @final
 class Edge:
+    @staticmethod
+    def _of(
+        source: BlockId,
+        kind: str,
+        target: BlockId,
+        weight: float | None,
+        valid_from: int | None,
+        properties: str | None,
+    ) -> Edge: ...
     @property
     def source(self) -> bytes: ...
     @property
@@ -1267,12 +1508,28 @@ class Graph(GraphView):
         metadata: Mapping[str, Any] | str | None = None,
         durability: Durability | None = None,
     ) -> bytes: ...
+    def put_async(
+        self,
+        content: Buffer | str,
+        *,
+        id: BlockId | None = None,
+        version: int | None = None,
+        source_uri: str | None = None,
+        metadata: Mapping[str, Any] | str | None = None,
+        durability: Durability | None = None,
+    ) -> Coroutine[Any, Any, bytes]: ...
     def put_many(
         self,
         blocks: Iterable[Blocklike] | SupportsArrowStream | SupportsArrowArray,
         durability: Durability | None = None,
     ) -> list[bytes]: ...
+    def put_many_async(
+        self,
+        blocks: Iterable[Blocklike] | SupportsArrowStream | SupportsArrowArray,
+        durability: Durability | None = None,
+    ) -> Coroutine[Any, Any, list[bytes]]: ...
     def delete(self, id: BlockId, *, durability: Durability | None = None) -> None: ...
+    def delete_async(self, id: BlockId, *, durability: Durability | None = None) -> Coroutine[Any, Any, None]: ...
     def delete_many(
         self, ids: Iterable[BlockId], *, durability: Durability | None = None
     ) -> None: ...
@@ -1287,11 +1544,27 @@ class Graph(GraphView):
         properties: Mapping[str, Any] | str | None = None,
         durability: Durability | None = None,
     ) -> None: ...
+    def link_async(
+        self,
+        source: BlockId,
+        kind: str,
+        target: BlockId,
+        *,
+        weight: float | None = None,
+        valid_from: TableTime | None = None,
+        properties: Mapping[str, Any] | str | None = None,
+        durability: Durability | None = None,
+    ) -> Coroutine[Any, Any, None]: ...
     def link_many(
         self,
         edges: Iterable[Edgelike] | SupportsArrowStream | SupportsArrowArray,
         durability: Durability | None = None,
     ) -> None: ...
+    def link_many_async(
+        self,
+        edges: Iterable[Edgelike] | SupportsArrowStream | SupportsArrowArray,
+        durability: Durability | None = None,
+    ) -> Coroutine[Any, Any, None]: ...
     def change(
         self,
         *,
@@ -1324,6 +1597,8 @@ class Graph(GraphView):
 
 @final
 class Route:
+    @staticmethod
+    def _of(ids: list[bytes], kinds: list[str], cost: float) -> Route: ...
     @property
     def ids(self) -> list[bytes]: ...
     @property
@@ -1337,6 +1612,10 @@ class Route:
 
 @final
 class Walk:
+    @staticmethod
+    def _of(
+        blocks: list[tuple[bytes, int, int | None, str | None]], is_cut: bool
+    ) -> Walk: ...
     @property
     def ids(self) -> list[bytes]: ...
     @property
@@ -1392,7 +1671,19 @@ class Logs:
         sync: bool = False,
         **fields: Any,
     ) -> int: ...
+    def write_async(
+        self,
+        message: str,
+        /,
+        *,
+        level: str | int | None = None,
+        source_time: TableTime | None = None,
+        labels: Mapping[str, str] | None = None,
+        sync: bool = False,
+        **fields: Any,
+    ) -> Coroutine[Any, Any, int]: ...
     def write_many(self, entries: Iterable[LogEntrylike], sync: bool = False) -> range: ...
+    def write_many_async(self, entries: Iterable[LogEntrylike], sync: bool = False) -> Coroutine[Any, Any, range]: ...
     def search(
         self,
         filter: str = "",
@@ -1495,6 +1786,8 @@ class LogTail:
 
 @final
 class LogBucket:
+    @staticmethod
+    def _of(start: int, end: int, count: int, levels: dict[str, int]) -> LogBucket: ...
     @property
     def start(self) -> int: ...
     @property
@@ -1510,6 +1803,8 @@ class LogBucket:
 
 @final
 class LogFacet:
+    @staticmethod
+    def _of(field: str, count: int, values: list[tuple[str, int]], others: int) -> LogFacet: ...
     @property
     def field(self) -> str: ...
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import ModuleType
 
 from tools.documents.docstrings import markdown
@@ -23,8 +25,8 @@ HEAD = """# Python
   `OSError`).
 
 Here are stores and errors; each model has a page of its own: [tables](python-table.md), [time logs](python-timelog.md),
-[logs](python-logs.md), [topics](python-topic.md) and [graphs](python-graph.md). All of them are made of the package's
-stubs and docstrings (`make references`).
+[logs](python-logs.md), [topics](python-topic.md) and [graphs](python-graph.md), and so has [a store behind a server](python-server.md). All of
+them are made of the package's stubs and docstrings (`make references`).
 """
 
 # What is on which page, by the page's ending: its title, what it begins with, its names.
@@ -35,18 +37,25 @@ SECTIONS = {
     "-logs": ("Python, logs", "[guide](../guides/logs.md), [filters](filters.md)", ["Logs", "LogEntry", "LogEntries", "LogEntriesIter", "LogTail", "LogBucket", "LogFacet"]),
     "-topic": ("Python, topics", "[guide](../guides/topic.md)", ["Topic", "Record", "Receipt", "Producer", "Consumer", "SigningKey", "Proof", "verify", "verify_consistency"]),
     "-graph": ("Python, graphs", "[guide](../guides/graph.md)", ["GraphView", "Graph", "Block", "Edge", "Walk", "Route"]),
+    "-server": ("Python, servers", "[guide](../guides/servers.md)", ["connect", "RemoteStore", "RemoteTable", "RemoteTimelog", "RemoteTimelogIter", "RemoteLogs", "RemoteLogTail", "RemoteTopic", "RemoteProducer", "RemoteConsumer", "RemoteGraph", "RemoteChanges"]),
 }  # fmt: skip
 
 # What a reader knows from every other class.
 USUAL = frozenset({"__init__", "__new__", "__enter__", "__exit__", "__iter__", "__next__", "__eq__",
                    "__hash__", "__bool__", "__str__", "__aiter__", "__anext__", "__len__"})  # fmt: skip
 LINE_MAX = 100
-STUBS = ROOT / "python" / "timestrata" / "_timestrata.pyi"
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+PACKAGE = ROOT / "python" / "timestrata"
+STUBS = PACKAGE / "_timestrata.pyi"
+# What is written in Python itself, and says its types there.
+REMOTE = PACKAGE / "remote"
 
 
 def text(package: ModuleType, page: str) -> str:
     """A page, by its ending in `SECTIONS`."""
-    stubs = stub_members()
+    is_remote = page == "-server"
+    stubs = members_of(sorted(REMOTE.glob("*.py")) if is_remote else [STUBS])
+    package = importlib.import_module("timestrata.remote") if is_remote else package
     title, beside, names = SECTIONS[page]
     own = [f"`{name}`" for name in names if not name.endswith("Iter")]
     out = (
@@ -124,28 +133,31 @@ def of_logging() -> Iterator[str]:
         yield markdown(getattr(logging, name).__doc__ or "")
 
 
-def stub_members() -> dict[str, list[str]]:
-    """Signatures as the stubs write them, by `name` and `Class.member`; several where it is overloaded."""
-    source = STUBS.read_text(encoding="utf-8")
+def members_of(files: Iterable[Path]) -> dict[str, list[str]]:
+    """Signatures as files write them, by `name` and `Class.member`; several where it is overloaded."""
     members: dict[str, list[str]] = {}
 
-    def add(path: str, node: ast.FunctionDef) -> None:
+    def add(path: str, node: Function) -> None:
         words = [ast.unparse(each) for each in node.decorator_list]
+        # What carries overloads out says less than they do.
+        if path in members and "overload" not in words:
+            return
         members.setdefault(path, []).append(
             ("@property " if "property" in words else "") + told(node)
         )
 
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef):
-            add(node.name, node)
-        elif isinstance(node, ast.ClassDef):
-            for member in node.body:
-                if isinstance(member, ast.FunctionDef):
-                    add(f"{node.name}.{member.name}", member)
+    for file in files:
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, Function):
+                add(node.name, node)
+            elif isinstance(node, ast.ClassDef):
+                for member in node.body:
+                    if isinstance(member, Function):
+                        add(f"{node.name}.{member.name}", member)
     return members
 
 
-def told(node: ast.FunctionDef) -> str:
+def told(node: Function) -> str:
     """A signature without `self`; a parameter a line where one line is too short."""
     given = node.args
     first = [each for each in given.posonlyargs + given.args if each.arg not in {"self", "cls"}]
@@ -165,10 +177,11 @@ def told(node: ast.FunctionDef) -> str:
     if given.kwarg:
         parts.append(f"**{parameter(given.kwarg, None)}")
     result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    line = f"{node.name}({', '.join(parts)}){result}"
+    name = f"async {node.name}" if isinstance(node, ast.AsyncFunctionDef) else node.name
+    line = f"{name}({', '.join(parts)}){result}"
     if len(line) <= LINE_MAX:
         return line
-    return f"{node.name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){result}"
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){result}"
 
 
 def parameter(given: ast.arg, default: ast.expr | None) -> str:

@@ -63,6 +63,17 @@ impl Failure {
         }
     }
 
+    /// The same for a program that calls this as a library.
+    pub(crate) fn into_error(self) -> timestrata::Error {
+        let message = match &self {
+            Self::Usage { message, hint } | Self::Failed { message, hint: Some(hint) } => {
+                format!("{message}: {hint}")
+            }
+            other => other.message().to_owned(),
+        };
+        timestrata::Error::new(timestrata::ErrorKind::InvalidArgument, message)
+    }
+
     /// Tells the user; gives the exit code.
     pub(crate) fn report(self) -> u8 {
         let (message, hint, code) = match self {

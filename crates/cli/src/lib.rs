@@ -98,6 +98,14 @@ verbs! {
     Completions: completions::CompletionsArgs => completions::run::<CommandLine>,
 }
 
+/// The token in a file, as `--token-file` takes it: its first line that has something in it.
+///
+/// # Errors
+/// `InvalidArgument` for a file that can't be read, that others may read or change, or that has none.
+pub fn read_token(path: &std::path::Path) -> timestrata::Result<String> {
+    faces::token_of(path).map_err(failure::Failure::into_error)
+}
+
 /// Runs the command with the words of a command line, the first of which is the program's own name, and
 /// gives its exit code: 0 done, 1 failed, 2 the command line has no meaning.
 ///

@@ -35,6 +35,7 @@ pub struct Request<'a> {
     target: String,
     has_parameters: bool,
     headers: Vec<(&'static str, String)>,
+    is_repeatable: bool,
 }
 
 /// What is sent with a request.
@@ -51,7 +52,16 @@ impl<'a> Request<'a> {
             target.push('/');
             target.extend(utf8_percent_encode(part, ENCODED));
         }
-        Self { server, method, target, has_parameters: false, headers: Vec::new() }
+        let is_repeatable = method == "GET";
+        Self { server, method, target, has_parameters: false, headers: Vec::new(), is_repeatable }
+    }
+
+    /// One that comes to the same when it is sent twice: it is sent again as one that reads is, unless its body is read
+    /// while it is sent.
+    #[must_use]
+    pub fn repeatable(mut self) -> Self {
+        self.is_repeatable = true;
+        self
     }
 
     /// With a parameter behind the path.
@@ -117,6 +127,22 @@ impl<'a> Request<'a> {
         String::from_utf8(bytes).map_err(|_| unlike(&server, "the answer is no text"))
     }
 
+    /// Sends it, with a body of the type that is named if there is one; gives its answer as it came, which must be of the
+    /// type `accept`.
+    ///
+    /// # Errors
+    /// As [`json`](Self::json).
+    pub fn bytes(self, accept: &'static str, body: Option<(&str, &[u8])>) -> Result<Vec<u8>> {
+        let server = self.server.clone();
+        let request = self.header("accept", accept);
+        let answer = match body {
+            Some((kind, body)) => request.header("content-type", kind).answer(Sent::Bytes(body))?,
+            None => request.answer(Sent::Nothing)?,
+        };
+        expect_kind(&server, &answer, accept)?;
+        whole(&server, answer, WHOLE_BYTES_MAX)
+    }
+
     /// Sends it; gives the rows of its answer, as they come.
     ///
     /// # Errors
@@ -165,7 +191,8 @@ impl<'a> Request<'a> {
 
     /// Sends it, more than once where that is safe; an answer that refuses is an error.
     fn answer(self, mut sent: Sent<'_>) -> Result<Response<Body>> {
-        let attempts = if self.method == "GET" { ATTEMPTS } else { 1 };
+        let is_whole = !matches!(sent, Sent::Read(_));
+        let attempts = if self.is_repeatable && is_whole { ATTEMPTS } else { 1 };
         let mut attempt = 1;
         loop {
             let failed = match self.once(&mut sent) {
@@ -181,9 +208,8 @@ impl<'a> Request<'a> {
                     error
                 }
                 Err(error) => {
-                    let is_of_connection = is_of_connection(&error);
-                    let failed = self.server.could_not(&error);
-                    if !is_of_connection {
+                    let failed = self.unanswered(&error);
+                    if !is_of_connection(&error) {
                         return Err(failed);
                     }
                     failed
@@ -195,6 +221,17 @@ impl<'a> Request<'a> {
             std::thread::sleep(std::time::Duration::from_millis(BETWEEN_MS * u64::from(attempt)));
             attempt += 1;
         }
+    }
+
+    /// The error of a request that brought no answer. Whether what it asked for was done, nobody knows here.
+    fn unanswered(&self, error: &ureq::Error) -> Error {
+        let failed = self.server.could_not(error);
+        if self.is_repeatable || !may_have_been_heard(error) {
+            return failed;
+        }
+        let message = format!("{}; it may have been done all the same", failed.message());
+        Error::new(failed.kind(), message)
+            .hinting("look whether it was done before you ask for it again")
     }
 
     fn once(&self, sent: &mut Sent<'_>) -> std::result::Result<Response<Body>, ureq::Error> {
@@ -238,13 +275,24 @@ fn is_of_connection(error: &ureq::Error) -> bool {
     }
 }
 
+/// Whether a server may have heard a request that failed: one was connected to.
+fn may_have_been_heard(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::ConnectionFailed
+        | ureq::Error::HostNotFound
+        | ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => false,
+        ureq::Error::Io(cause) => cause.kind() != io::ErrorKind::ConnectionRefused,
+        _ => true,
+    }
+}
+
 impl Server {
     /// A request that reads. It is sent again where the server couldn't be reached or was too busy.
     pub fn get(&self, path: &[&str]) -> Request<'_> {
         Request::new(self, "GET", path)
     }
 
-    /// A request by another method, which is sent once.
+    /// A request by another method, which is sent once unless it is [`repeatable`](Request::repeatable).
     pub fn request(&self, method: &'static str, path: &[&str]) -> Request<'_> {
         Request::new(self, method, path)
     }

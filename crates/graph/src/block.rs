@@ -161,6 +161,19 @@ impl Block {
         })
     }
 
+    /// A block that no store of this process has, such as one that was received. Its version is 1 unless it says another.
+    #[must_use]
+    pub fn new(block: &NewBlock<'_>) -> Self {
+        Self(Arc::new(BlockParts {
+            id: block.id(),
+            version: block.version.unwrap_or(1),
+            is_text: block.is_text,
+            source_uri: block.source_uri.map(Into::into),
+            metadata: block.metadata.map(Into::into),
+            content: Buffer::from(block.content),
+        }))
+    }
+
     /// Copies the content out of where the engine has it.
     pub(super) fn own_content(&mut self) {
         if let Some(parts) = Arc::get_mut(&mut self.0) {

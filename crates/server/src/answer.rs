@@ -96,7 +96,9 @@ impl AnswerForm {
 pub(crate) fn of_rows(state: &AppState, form: AnswerForm, rows: AnswerRows) -> Result<Response> {
     let rows_max = state.config.rows_max;
     let body = match form {
-        AnswerForm::Csv | AnswerForm::Arrow => stream::body(form, rows)?,
+        AnswerForm::Csv | AnswerForm::Arrow => {
+            stream::body(form, rows, state.config.request_time_max / 2)?
+        }
         AnswerForm::Json => json_body(&bounded(rows.batches, rows_max)?)?,
         AnswerForm::Protobuf => {
             protobuf::encode(&rows.schema, &bounded(rows.batches, rows_max)?)?.into()

@@ -1,5 +1,6 @@
 //! `CommittedChanges` and `Change`: what one commit has changed.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
@@ -40,6 +41,13 @@ impl CommittedChanges {
 
 #[pymethods]
 impl CommittedChanges {
+    /// One of these parts, for `timestrata.connect`.
+    #[staticmethod]
+    fn _of(seq: u64, time_ns: Option<i64>, changes: Vec<Py<Change>>) -> Self {
+        let time_ms = time_ns.and_then(|ns| u64::try_from(ns.div_euclid(1_000_000)).ok());
+        Self { seq, time_ms, changes }
+    }
+
     /// The commit's number. Of what no commit did, because rows have expired or something was dropped, that of the last commit before.
     #[getter]
     fn seq(&self) -> u64 {
@@ -83,84 +91,123 @@ impl CommittedChanges {
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Change {
-    role: StreamRole,
-    change: Arc<timestrata::StreamChange>,
+    kind: Cow<'static, str>,
+    model: Cow<'static, str>,
+    name: String,
+    part: Cow<'static, str>,
+    partition: Option<u32>,
+    told: Told,
+}
+
+/// What a change tells of rows.
+#[derive(Debug)]
+enum Told {
+    Store(Arc<timestrata::StreamChange>),
+    Server { rows: Option<Py<Rows>>, range: Option<Py<PyTuple>> },
 }
 
 impl Change {
     /// `None` where it only repeats what others say.
     fn new(change: timestrata::StreamChange) -> Option<Self> {
-        let role = role_of(change.stream())?;
-        Some(Self { role, change: Arc::new(change) })
-    }
-}
-
-#[pymethods]
-impl Change {
-    /// What was done: ``inserted``; ``deleted_keys``, rows by their keys; ``deleted_range``, all rows of earlier commits in a range;
-    /// ``deleted_rows``, these rows; ``expired``, rows in a range that retention has let go; ``dropped``, all of it.
-    #[getter]
-    fn kind(&self) -> &'static str {
-        match self.change.kind() {
+        let StreamRole { model, name, part, partition } = role_of(change.stream())?;
+        let kind = match change.kind() {
             ChangeKind::Inserted => "inserted",
             ChangeKind::DeletedKeys => "deleted_keys",
             ChangeKind::DeletedRange => "deleted_range",
             ChangeKind::DeletedRows => "deleted_rows",
             ChangeKind::Expired => "expired",
             ChangeKind::Dropped => "dropped",
-        }
+        };
+        let told = Told::Store(Arc::new(change));
+        let (model, part) = (model.into(), part.into());
+        Some(Self { kind: kind.into(), model, name, part, partition, told })
+    }
+}
+
+#[pymethods]
+impl Change {
+    /// One of these parts, for `timestrata.connect`.
+    #[staticmethod]
+    fn _of(
+        kind: String,
+        model: String,
+        name: String,
+        part: String,
+        partition: Option<u32>,
+        rows: Option<Py<Rows>>,
+        range: Option<Py<PyTuple>>,
+    ) -> Self {
+        let told = Told::Server { rows, range };
+        let (kind, model, part) = (kind.into(), model.into(), part.into());
+        Self { kind, model, name, part, partition, told }
+    }
+
+    /// What was done: ``inserted``; ``deleted_keys``, rows by their keys; ``deleted_range``, all rows of earlier commits in a range;
+    /// ``deleted_rows``, these rows; ``expired``, rows in a range that retention has let go; ``dropped``, all of it.
+    #[getter]
+    fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// What was changed: a ``table``, ``logs``, a ``topic``, a ``graph``, a ``timelog``, or a ``stream`` that belongs to none of these.
     #[getter]
-    fn model(&self) -> &'static str {
-        self.role.model
+    fn model(&self) -> &str {
+        &self.model
     }
 
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
-        &self.role.name
+        &self.name
     }
 
     /// What the rows are: ``rows`` of a table, ``entries`` of a log or a time log, ``records`` of a topic or its ``state`` (offsets of
     /// groups, producers, checkpoints), ``blocks``, ``edges`` or earlier ``versions`` of a graph.
     #[getter]
-    fn part(&self) -> &'static str {
-        self.role.part
+    fn part(&self) -> &str {
+        &self.part
     }
 
     /// The partition of a topic's records; else None.
     #[getter]
     fn partition(&self) -> Option<u32> {
-        self.role.partition
+        self.partition
     }
 
     /// The rows that were added or deleted, with their columns as the store has them; of ``deleted_keys`` the keys. None where there are
     /// none to tell of. They are read when they are used, and can be read whatever becomes of the store meanwhile.
     #[getter]
-    fn rows(&self) -> Option<Rows> {
+    fn rows(&self, py: Python<'_>) -> PyResult<Option<Py<Rows>>> {
+        let change = match &self.told {
+            Told::Store(change) => Arc::clone(change),
+            Told::Server { rows, .. } => return Ok(rows.as_ref().map(|rows| rows.clone_ref(py))),
+        };
         let has_rows = matches!(
-            self.change.kind(),
+            change.kind(),
             ChangeKind::Inserted | ChangeKind::DeletedKeys | ChangeKind::DeletedRows
         );
-        let change = Arc::clone(&self.change);
-        has_rows.then(|| Rows::new(self.change.schema(), move || change.batches()))
+        let rows = has_rows.then(|| Rows::new(change.schema(), move || change.batches()));
+        rows.map(|rows| Py::new(py, rows)).transpose()
     }
 
     /// The range that was deleted or has expired: a tuple of its start and its end, which is not in it, as whole numbers in the unit of
     /// the time column, as offsets, or as bytes of ids; None for an end that is open. None where there is no range.
     #[getter]
     fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let Some(range) = self.change.range() else { return Ok(None) };
+        let change = match &self.told {
+            Told::Store(change) => change,
+            Told::Server { range, .. } => {
+                return Ok(range.as_ref().map(|range| range.bind(py).clone()));
+            }
+        };
+        let Some(range) = change.range() else { return Ok(None) };
         let ends = [range.lo, range.hi].map(|end| end.map(|key| key_object(py, key)).transpose());
         let [start, end] = ends;
         PyTuple::new(py, [start?, end?]).map(Some)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Change {} {:?}: {}>", self.role.model, self.role.name, self.kind())
-            .replace('"', "'")
+        format!("<Change {} {:?}: {}>", self.model, self.name, self.kind).replace('"', "'")
     }
 }
 

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use timestrata::{ChangeFeed, ErrorKind, Result, SeqNo};
 
 use super::CommittedChanges;
+use crate::awaiting;
 use crate::error::to_python;
 use crate::handle::Handle;
 use crate::interrupt::{SIGNAL_INTERVAL, detached};
@@ -162,7 +163,7 @@ impl Changes {
     }
 
     fn __anext__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("timestrata.changes")?.getattr("next_commit")?.call1((slf,))
+        awaiting::next(&slf, "next_followed")
     }
 
     fn __repr__(&self) -> String {

@@ -7,6 +7,7 @@ use pyo3::types::PyTuple;
 use timestrata_engine::Durability;
 
 use super::end::Parts;
+use crate::awaiting;
 use crate::error::invalid;
 use crate::graph::CommitGraph;
 use crate::lock::Lock;
@@ -232,6 +233,18 @@ impl Commit {
         let seq = parts.commit(py, self.store.bind(py), self.durability)?;
         self.state.lock().seq = Some(seq);
         Ok(false)
+    }
+
+    fn __aenter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        awaiting::enter(slf)
+    }
+
+    #[pyo3(signature = (*raised))]
+    fn __aexit__<'py>(
+        slf: &Bound<'py, Self>,
+        raised: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        awaiting::write(slf, "__exit__", raised, None)
     }
 
     fn __repr__(&self) -> String {

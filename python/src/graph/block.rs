@@ -2,9 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyString};
-use timestrata_graph::Block as ModelBlock;
+use timestrata_graph::{Block as ModelBlock, NewBlock};
 
-use super::arguments::{id_object, json_object};
+use super::arguments::{id_object, id_of, json_object};
+use crate::error::wrong_type;
+use crate::payload::Payload;
 use crate::typed::buffer;
 
 /// A block of a graph: content with an id, a version, where it came from and what is said about it.
@@ -25,6 +27,28 @@ pub(crate) struct Block(pub(super) ModelBlock);
 
 #[pymethods]
 impl Block {
+    /// One of these parts, for `timestrata.connect`; its metadata is a JSON object as text.
+    #[staticmethod]
+    fn _of(
+        id: &Bound<'_, PyAny>,
+        version: u32,
+        source_uri: Option<&str>,
+        metadata: Option<&str>,
+        content: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let payload = Payload::of(content)?;
+        let payload = payload.ok_or_else(|| wrong_type("content must be bytes or str", content))?;
+        let block = NewBlock {
+            id: Some(id_of(id)?),
+            version: Some(version),
+            source_uri,
+            metadata,
+            is_text: payload.is_text(),
+            content: payload.bytes(),
+        };
+        Ok(Self(ModelBlock::new(&block)))
+    }
+
     /// Its 16 bytes of id.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use timestrata_graph::Edge as ModelEdge;
+use timestrata_graph::{Edge as ModelEdge, EdgeKey};
 
-use super::arguments::{id_object, json_object};
+use super::arguments::{id_object, id_of, json_object};
 
 /// An edge of a graph: there is one of a source, kind and target. Given by `Graph.edges`;
 /// `Graph.link_many` takes it too.
@@ -24,6 +24,21 @@ pub(crate) struct Edge(pub(super) ModelEdge);
 
 #[pymethods]
 impl Edge {
+    /// One of these parts, for `timestrata.connect`; its properties are a JSON object as text.
+    #[staticmethod]
+    fn _of(
+        source: &Bound<'_, PyAny>,
+        kind: String,
+        target: &Bound<'_, PyAny>,
+        weight: Option<f64>,
+        valid_from: Option<i64>,
+        properties: Option<String>,
+    ) -> PyResult<Self> {
+        let key = EdgeKey { source: id_of(source)?, kind: kind.into(), target: id_of(target)? };
+        let properties = properties.map(Into::into);
+        Ok(Self(ModelEdge { key, weight, valid_from_ns: valid_from, properties }))
+    }
+
     /// Id of the block that it comes from.
     #[getter]
     fn source<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

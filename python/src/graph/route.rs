@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use timestrata_graph::Route as ModelRoute;
 
-use super::arguments::id_object;
+use super::arguments::{id_object, id_of};
 
 /// A way from one block of a graph to another. Given by `Graph.shortest_path`.
 ///
@@ -23,6 +23,14 @@ pub(crate) struct Route(pub(super) ModelRoute);
 
 #[pymethods]
 impl Route {
+    /// One of these parts, for `timestrata.connect`.
+    #[staticmethod]
+    fn _of(ids: Vec<Bound<'_, PyAny>>, kinds: Vec<String>, cost: f64) -> PyResult<Self> {
+        let ids = ids.iter().map(id_of).collect::<PyResult<_>>()?;
+        let kinds = kinds.into_iter().map(Into::into).collect();
+        Ok(Self(ModelRoute { ids, kinds, cost }))
+    }
+
     /// Ids of the blocks on it, both ends among them.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {

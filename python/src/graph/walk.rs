@@ -8,9 +8,9 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyIterator, PyList};
-use timestrata_graph::{BlockId, Walked};
+use timestrata_graph::{BlockId, Reached, Walked};
 
-use super::arguments::id_object;
+use super::arguments::{id_object, id_of};
 use crate::typed::{batches_as_stream, batches_as_table, schema_as_capsule};
 
 /// What a walk came to, each block once, in the order of the walk. Given by `Graph.walk`; iterates
@@ -30,6 +30,9 @@ use crate::typed::{batches_as_stream, batches_as_table, schema_as_capsule};
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct Walk(pub(super) Walked);
+
+/// Id, depth, place of the parent and kind of a block.
+type ReachedParts<'py> = (Bound<'py, PyAny>, u32, Option<usize>, Option<String>);
 
 fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
@@ -78,6 +81,16 @@ impl Walk {
 
 #[pymethods]
 impl Walk {
+    /// One of these parts, for `timestrata.connect`: of each block its id, depth, the place of the one that it was reached from, and
+    /// the kind of the edge.
+    #[staticmethod]
+    fn _of(blocks: Vec<ReachedParts<'_>>, is_cut: bool) -> PyResult<Self> {
+        let blocks = blocks.into_iter().map(|(id, depth, parent, kind)| {
+            Ok(Reached { id: id_of(&id)?, depth, parent, kind: kind.map(Into::into) })
+        });
+        Ok(Self(Walked { blocks: blocks.collect::<PyResult<_>>()?, is_cut }))
+    }
+
     /// Ids of the blocks, which need not exist where an edge names them.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {

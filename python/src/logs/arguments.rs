@@ -38,7 +38,7 @@ pub(super) fn each_pair<'py>(
 }
 
 /// A level by its name, or by its number in Python's `logging`, where 0 says that there is none.
-pub(super) fn level_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Level>> {
+pub(crate) fn level_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Level>> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
     if let Ok(name) = given.cast::<PyString>() {
         let level = name.to_str()?.parse().map_err(to_python)?;
@@ -74,7 +74,7 @@ pub(super) fn time_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>>
 }
 
 /// What is asked for by a filter and, of one clock, from `start` to before `end`.
-pub(super) fn query_of(
+pub(crate) fn query_of(
     filter: &str,
     start: Option<&Bound<'_, PyAny>>,
     end: Option<&Bound<'_, PyAny>>,
@@ -94,7 +94,7 @@ pub(super) fn query_of(
 ///
 /// # Errors
 /// `InvalidArgumentError` for what has no place in the order of the clock.
-pub(super) fn position_of(given: &Bound<'_, PyAny>, by: Clock) -> PyResult<Position> {
+pub(crate) fn position_of(given: &Bound<'_, PyAny>, by: Clock) -> PyResult<Position> {
     if let Ok(entry) = given.cast::<LogEntry>() {
         return entry
             .get()

@@ -1,12 +1,13 @@
 //! `LogEntries`: the answer to a search, read when it is used.
 
+use std::fmt;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use timestrata_engine::Result;
 use timestrata_logs::filter::Expr;
-use timestrata_logs::{Clock, Entries, Hits, LogsView, Position, Query};
+use timestrata_logs::{Clock, Entries, LogsView, Position, Query};
 
 use super::LogEntry;
 use super::ahead::Ahead;
@@ -19,7 +20,7 @@ use crate::table::Rows;
 use crate::typed::schema_as_capsule;
 
 /// Entries that a search finds. Read when used, and anew each time, always as of the moment when they
-/// were asked for.
+/// were asked for; those of a server (`timestrata.connect`) are asked for again, and are as of then.
 ///
 /// Iterate over it, which gives each `LogEntry`, give it to any library that knows Arrow's stream
 /// protocol, or call one of the ``to_`` methods. As Arrow it has columns timestamp and source_time (in
@@ -39,10 +40,49 @@ use crate::typed::schema_as_capsule;
 #[pyclass(frozen, module = "timestrata", weakref)]
 #[derive(Debug)]
 pub(crate) struct LogEntries {
-    handle: Arc<Handle>,
-    view: Guarded<LogsView>,
+    searched: Guarded<Searched>,
     query: Query,
     reached: Reached,
+}
+
+/// Where it is searched.
+#[derive(Debug, Clone)]
+enum Searched {
+    Store(Arc<Handle>, LogsView),
+    Elsewhere(Arc<dyn Search>),
+}
+
+/// A search of a log that is not in a store of this process.
+pub(crate) trait Search: fmt::Debug + Send + Sync {
+    /// The log's name.
+    fn log_name(&self) -> &str;
+
+    /// The entries, as they come; who waits for them hears Ctrl-C.
+    ///
+    /// # Errors
+    /// What the search is refused with.
+    fn ask(&self) -> Result<Hits>;
+}
+
+/// Entries as they are found.
+pub(crate) type Hits = Box<dyn Iterator<Item = Result<Entries>> + Send>;
+
+impl Searched {
+    /// # Errors
+    /// `ClosedError` once the store is closed, `ForkedError` in a child of its process.
+    fn expect_open(&self) -> PyResult<()> {
+        match self {
+            Self::Store(handle, _) => handle.store().map(drop),
+            Self::Elsewhere(_) => Ok(()),
+        }
+    }
+
+    fn ask(&self, query: &Query) -> Result<Hits> {
+        Ok(match self {
+            Self::Store(_, view) => Box::new(view.search(query)?),
+            Self::Elsewhere(search) => search.ask()?,
+        })
+    }
 }
 
 /// The place of the last entry that was given.
@@ -64,10 +104,15 @@ impl Reached {
 
 /// A search under way. A thread that nobody waits for any more, after Ctrl-C, still leaves what it has
 /// found for whoever goes on reading.
-#[derive(Debug)]
 struct SearchReading {
     hits: Lock<Hits>,
     ahead: Lock<Ahead>,
+}
+
+impl fmt::Debug for SearchReading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearchReading").field("ahead", &self.ahead).finish_non_exhaustive()
+    }
 }
 
 impl SearchReading {
@@ -81,17 +126,22 @@ impl SearchReading {
     }
 }
 
-/// Whether a batch is there as soon as it is read, since no entry is looked at and left out.
-fn is_plain(query: &Query) -> bool {
-    query.by == Clock::Timestamp && *query.filter.root() == Expr::All
+/// Whether a batch is there as soon as it is read, since no entry is looked at and left out; or who waits for it hears
+/// Ctrl-C.
+fn is_plain(searched: &Searched, query: &Query) -> bool {
+    matches!(searched, Searched::Elsewhere(_))
+        || query.by == Clock::Timestamp && *query.filter.root() == Expr::All
 }
 
-fn begin(py: Python<'_>, view: &LogsView, query: &Query) -> PyResult<Arc<SearchReading>> {
-    let (view, query) = (view.clone(), query.clone());
-    let hits = match query.by {
-        Clock::Timestamp => detached(py, || view.search(&query)),
+fn begin(py: Python<'_>, searched: &Searched, query: &Query) -> PyResult<Arc<SearchReading>> {
+    searched.expect_open()?;
+    let hits = match (searched, query.by) {
         // All hits are found and sorted first.
-        Clock::SourceTime => interruptible(py, move || view.search(&query)),
+        (Searched::Store(..), Clock::SourceTime) => {
+            let (searched, query) = (searched.clone(), query.clone());
+            interruptible(py, move || searched.ask(&query))
+        }
+        _ => detached(py, || searched.ask(query)),
     }?;
     Ok(Arc::new(SearchReading { hits: Lock::new(hits), ahead: Lock::default() }))
 }
@@ -108,17 +158,25 @@ fn fill(py: Python<'_>, reading: &Arc<SearchReading>, is_plain: bool) -> PyResul
 
 impl LogEntries {
     pub(super) fn new(handle: Arc<Handle>, view: LogsView, query: Query) -> Self {
+        Self::of(Searched::Store(handle, view), query)
+    }
+
+    pub(crate) fn elsewhere(search: Arc<dyn Search>, query: Query) -> Self {
+        Self::of(Searched::Elsewhere(search), query)
+    }
+
+    fn of(searched: Searched, query: Query) -> Self {
         let reached = Reached::default();
         reached.set(query.after);
-        Self { handle, view: Guarded::new(view), query, reached }
+        Self { searched: Guarded::new(searched), query, reached }
     }
 
     /// All of them as columns, read while Ctrl-C is heard.
     fn collected<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Rows>> {
-        self.handle.store()?;
-        let reading = begin(py, self.view.get()?, &self.query)?;
+        let searched = self.searched.get()?;
+        let reading = begin(py, searched, &self.query)?;
         let mut batches = Vec::new();
-        while fill(py, &reading, is_plain(&self.query))? {
+        while fill(py, &reading, is_plain(searched, &self.query))? {
             let found = reading.ahead.lock().drain();
             for entries in found {
                 batches.push(detached(py, || batch_of(&entries))?);
@@ -154,13 +212,13 @@ impl LogEntries {
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<LogEntriesIter> {
-        self.handle.store()?;
-        let reading = begin(py, self.view.get()?, &self.query)?;
+        let searched = self.searched.get()?;
+        let reading = begin(py, searched, &self.query)?;
         Ok(LogEntriesIter {
-            handle: Arc::clone(&self.handle),
+            searched: Guarded::new(searched.clone()),
             reading: Guarded::new(reading),
             by: self.query.by,
-            is_plain: is_plain(&self.query),
+            is_plain: is_plain(searched, &self.query),
             reached: self.reached.clone(),
         })
     }
@@ -173,12 +231,12 @@ impl LogEntries {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        self.handle.store()?;
-        let (view, query) = (self.view.get()?.clone(), self.query.clone());
+        let (searched, query) = (self.searched.get()?.clone(), self.query.clone());
+        searched.expect_open()?;
         let reached = self.reached.clone();
         let rows = Rows::new(schema(), move || {
             let (reached, by) = (reached.clone(), query.by);
-            Ok(view.search(&query)?.map(move |entries| {
+            Ok(searched.ask(&query)?.map(move |entries| {
                 let entries = entries?;
                 reached.pass(&entries, by);
                 batch_of(&entries)
@@ -193,7 +251,11 @@ impl LogEntries {
     }
 
     fn __repr__(&self) -> String {
-        let name = self.view.get().map_or("?", |view| view.name());
+        let name = match self.searched.get() {
+            Ok(Searched::Store(_, view)) => view.name(),
+            Ok(Searched::Elsewhere(search)) => search.log_name(),
+            Err(_) => "?",
+        };
         format!("<LogEntries of {name:?} {:?}>", self.query.filter.to_string())
     }
 }
@@ -211,7 +273,7 @@ impl LogEntries {
 #[pyclass(frozen, module = "timestrata")]
 #[derive(Debug)]
 pub(crate) struct LogEntriesIter {
-    handle: Arc<Handle>,
+    searched: Guarded<Searched>,
     reading: Guarded<Arc<SearchReading>>,
     by: Clock,
     is_plain: bool,
@@ -232,7 +294,7 @@ impl LogEntriesIter {
                 self.reached.set(entry.own_place());
                 return Ok(Some(entry));
             }
-            self.handle.store()?;
+            self.searched.get()?.expect_open()?;
             if !fill(py, reading, self.is_plain)? && reading.ahead.lock().is_empty() {
                 return Ok(None);
             }

@@ -40,7 +40,7 @@ pub(crate) struct LogEntry {
 
 impl LogEntry {
     /// The entry in a row of some, which there must be.
-    pub(super) fn new(entries: Arc<Entries>, row: usize, by: Clock) -> Self {
+    pub(crate) fn new(entries: Arc<Entries>, row: usize, by: Clock) -> Self {
         Self { entries, row, by }
     }
 

@@ -1,5 +1,6 @@
 //! What searches count: buckets of time, and values of fields.
 
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
 use pyo3::prelude::*;
@@ -42,6 +43,13 @@ impl LogBucket {
 
 #[pymethods]
 impl LogBucket {
+    /// One of these parts, for `timestrata.connect`.
+    #[staticmethod]
+    fn _of(start: i64, end: i64, count: u64, levels: HashMap<String, u64>) -> Self {
+        let of_level = |level: Level| levels.get(level.name()).copied().unwrap_or(0);
+        Self { start, end, count, levels: Level::ALL.map(of_level) }
+    }
+
     /// Its start, as an aware datetime in UTC.
     #[getter]
     fn datetime<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -86,6 +94,12 @@ impl Hash for LogFacet {
 
 #[pymethods]
 impl LogFacet {
+    /// One of these parts, for `timestrata.connect`.
+    #[staticmethod]
+    fn _of(field: String, count: u64, values: Vec<(String, u64)>, others: u64) -> Self {
+        Self(Facet { field, count, values, others })
+    }
+
     /// Name of the field or label, or "level".
     #[getter]
     fn field(&self) -> &str {

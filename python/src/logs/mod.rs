@@ -14,7 +14,8 @@ mod staged;
 mod tail;
 mod write;
 
-pub(crate) use entries::{LogEntries, LogEntriesIter};
+pub(crate) use arguments::{level_of, position_of, query_of};
+pub(crate) use entries::{Hits, LogEntries, LogEntriesIter, Search};
 pub(crate) use entry::LogEntry;
 pub(crate) use figures::{LogBucket, LogFacet};
 pub(crate) use object::Logs;

@@ -9,6 +9,7 @@ use timestrata_logs::{Clock, Position, Tail};
 
 use super::LogEntry;
 use super::ahead::Ahead;
+use crate::awaiting;
 use crate::error::to_python;
 use crate::handle::Handle;
 use crate::interrupt::SIGNAL_INTERVAL;
@@ -133,7 +134,7 @@ impl LogTail {
     }
 
     fn __anext__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("timestrata.logs")?.getattr("next_entry")?.call1((slf,))
+        awaiting::next(&slf, "next_followed")
     }
 
     fn __repr__(&self) -> String {

@@ -12,7 +12,6 @@ use timestrata_table::materialized_from;
 
 use crate::handle::Handle;
 use crate::interrupt::{asker_stays, detached};
-use crate::lock::Lock;
 use crate::settings::duration;
 use crate::store::Store;
 use crate::table::Rows;
@@ -58,19 +57,12 @@ fn asked(
     sql.for_query(&store.begin_query_for(text, time_max, asker_stays))
 }
 
-/// The rows of a query that is planned once, so that mistakes are told at once, and can be asked again.
+/// The rows of a query that is planned once, and can be asked again.
 fn rows_of(
     py: Python<'_>,
     ask: impl Fn() -> Result<BlockingResult> + Send + Sync + 'static,
 ) -> PyResult<Rows> {
-    let first = detached(py, &ask)?;
-    let schema = first.schema();
-    // The answer of the planning, until somebody reads it.
-    let first = Lock::new(Some(first));
-    Ok(Rows::new(schema, move || {
-        let first = first.lock().take();
-        first.map_or_else(&ask, Ok)
-    }))
+    Rows::asked(py, BlockingResult::schema, ask)
 }
 
 #[pymethods]

@@ -23,7 +23,7 @@ use crate::error::{refused, to_python, type_name, wrong_type};
 use crate::typed::{Held, Kind, array_of_buffer, fitted_to, is_arrow};
 
 /// Rows on their way into a table.
-pub(super) enum Input {
+pub(crate) enum Input {
     /// Batches of another library.
     Stream(Box<dyn RecordBatchReader + Send>),
     One(RecordBatch),
@@ -32,7 +32,7 @@ pub(super) enum Input {
 impl Input {
     /// # Errors
     /// `TypeError` for what holds no rows, `ValueError` for columns of different lengths.
-    pub(super) fn of(rows: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn of(rows: &Bound<'_, PyAny>) -> PyResult<Self> {
         if is_arrow(rows)? {
             return Ok(Self::Stream(rows.extract::<AnyRecordBatch>()?.into_reader()?));
         }
@@ -66,7 +66,7 @@ impl Input {
 
 /// Batches of another library in memory of their own, checked, of types that tables keep: what
 /// others may still change must not become part of a store.
-pub(super) fn owned(batch: &RecordBatch) -> Result<RecordBatch> {
+pub(crate) fn owned(batch: &RecordBatch) -> Result<RecordBatch> {
     ask_for_copy([batch], "to copy the rows of another library")?;
     let batch = normalize(batch)?;
     // Whether null is allowed is the table's to say.

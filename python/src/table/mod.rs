@@ -11,6 +11,7 @@ mod staged;
 mod values;
 mod write;
 
+pub(crate) use input::{Input, owned};
 pub(crate) use object::Table;
 pub(crate) use rows::{Rows, RowsIter};
 pub(crate) use staged::{CommitTable, TableRows};

@@ -11,6 +11,7 @@ use timestrata_engine::Result;
 
 use super::left_out::LeftOut;
 use super::values::{RowReader, row_objects};
+use super::write::batch_of;
 use crate::interrupt::detached;
 use crate::lock::Lock;
 use crate::reports::missing_rows;
@@ -23,7 +24,7 @@ pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 type Read = dyn Fn() -> Result<Batches> + Send + Sync;
 
 /// Rows that a scan or a query gives. Read when used, and anew each time, always as of the moment
-/// when they were asked for.
+/// when they were asked for; those of a server (`timestrata.connect`) are asked for again, and are as of then.
 ///
 /// Give it to any library that knows Arrow's stream protocol, call one of the ``to_`` methods, or
 /// iterate over its rows as dicts.
@@ -68,6 +69,25 @@ impl Rows {
         Self { schema, read: Arc::new(read), left_out: Arc::default() }
     }
 
+    /// Rows that are asked for at once, so that mistakes are told at once, and can be asked for again.
+    pub(crate) fn asked<I>(
+        py: Python<'_>,
+        schema_of: impl FnOnce(&I) -> SchemaRef,
+        ask: impl Fn() -> Result<I> + Send + Sync + 'static,
+    ) -> PyResult<Self>
+    where
+        I: Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    {
+        let first = detached(py, &ask)?;
+        let schema = schema_of(&first);
+        // The first answer, until somebody reads it.
+        let first = Lock::new(Some(first));
+        Ok(Self::new(schema, move || {
+            let first = first.lock().take();
+            first.map_or_else(&ask, Ok)
+        }))
+    }
+
     /// Rows that are in memory.
     pub(crate) fn of_batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         Self::new(schema, move || Ok(batches.clone().into_iter().map(Ok)))
@@ -110,6 +130,20 @@ impl Rows {
     #[getter]
     fn missing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.left_out.list().iter().map(|missing| missing_rows(py, missing)).collect()
+    }
+
+    /// Rows of anything that `Table.append` takes, in memory. For `timestrata.connect`.
+    #[staticmethod]
+    fn _of(rows: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let batch = batch_of(rows)?;
+        Ok(Self::of_batches(batch.schema(), vec![batch]))
+    }
+
+    /// The same rows in memory, read now. For the await forms.
+    fn _read(&self, py: Python<'_>) -> PyResult<Self> {
+        let batches = self.collect(py)?;
+        let rows = Self::of_batches(SchemaRef::clone(&self.schema), batches);
+        Ok(Self { left_out: Arc::clone(&self.left_out), ..rows })
     }
 
     /// Give the rows as a ``pyarrow.Table``. Needs pyarrow.

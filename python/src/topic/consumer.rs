@@ -15,6 +15,7 @@ use timestrata_topic::{
 
 use super::Record;
 use super::arguments::also_of;
+use crate::awaiting;
 use crate::error::refused;
 use crate::handle::{Handle, leave};
 use crate::interrupt::{SIGNAL_INTERVAL, detached};
@@ -119,7 +120,6 @@ impl ConsumerState {
         }
     }
 
-    /// Where the partitions would be if what was not given yet had not been read.
     /// The next offset of each partition of which something was given since it was committed last.
     pub(crate) fn given_so_far(&mut self) -> PyResult<BTreeMap<TopicPartition, u64>> {
         let mut offsets = self.given();
@@ -572,7 +572,7 @@ impl Consumer {
     }
 
     fn __anext__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("timestrata.topic")?.getattr("next_record")?.call1((slf,))
+        awaiting::next(&slf, "next_record")
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {

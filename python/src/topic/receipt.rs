@@ -37,6 +37,12 @@ impl Receipt {
 
 #[pymethods]
 impl Receipt {
+    /// One of these parts, for `timestrata.connect`.
+    #[staticmethod]
+    fn _of(topic: String, partition: u32, offset: u64, timestamp: i64) -> Self {
+        Self { topic, partition, offset, timestamp }
+    }
+
     fn __repr__(&self) -> String {
         let Self { topic, partition, offset, timestamp } = self;
         format!("<Receipt {topic}/{partition} @{offset} timestamp={timestamp}>")

@@ -50,6 +50,15 @@ pub(crate) struct Record {
     offset: Option<u64>,
 }
 
+/// Key, value, headers, timestamp and partition of a record.
+type GivenParts<'py> = (
+    Option<Bound<'py, PyBytes>>,
+    Option<Bound<'py, PyBytes>>,
+    Vec<(String, Bound<'py, PyBytes>)>,
+    Option<i64>,
+    Option<u32>,
+);
+
 fn bytes(py: Python<'_>, part: Option<&[u8]>) -> Option<Py<PyBytes>> {
     part.map(|part| PyBytes::new(py, part).unbind())
 }
@@ -134,6 +143,33 @@ impl Record {
             partition: None,
             offset: None,
         })
+    }
+
+    /// One that was read, of these parts, for `timestrata.connect`.
+    #[staticmethod]
+    fn _of(
+        place: (String, u32, u64),
+        timestamp: Option<i64>,
+        key: Option<Py<PyBytes>>,
+        value: Option<Py<PyBytes>>,
+        headers: Vec<(String, Py<PyBytes>)>,
+    ) -> Self {
+        let (topic, partition, offset) = place;
+        let (topic, partition, offset) = (Some(topic), Some(partition), Some(offset));
+        Self { key, value, headers, timestamp, topic, partition, offset }
+    }
+
+    /// A record of any form that can be sent, as the parts of one: key, value, headers, timestamp, and the partition that it names.
+    #[staticmethod]
+    fn _given<'py>(record: &Bound<'py, PyAny>) -> PyResult<GivenParts<'py>> {
+        let (py, given) = (record.py(), GivenRecord::of(record)?);
+        let part =
+            |part: &Option<Payload>| part.as_ref().map(|payload| PyBytes::new(py, payload.bytes()));
+        let headers = given.headers.iter();
+        let headers = headers
+            .map(|(name, value)| (name.to_string(), PyBytes::new(py, value.bytes())))
+            .collect();
+        Ok((part(&given.key), part(&given.value), headers, given.timestamp_ns, given.partition))
     }
 
     /// Its headers, as a list of pairs.

@@ -22,7 +22,7 @@ use crate::failure::Result;
 use crate::output::{FoundEntries, TimelogRows};
 use crate::ranges::TimeRange;
 
-pub(crate) use place::{Place, StoreArg, expect_directory, open};
+pub(crate) use place::{Place, StoreArg, expect_directory, open, token_of};
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

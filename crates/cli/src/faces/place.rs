@@ -103,7 +103,7 @@ impl StoreArg {
 }
 
 /// The token in a file: its first line that has something in it.
-fn token_of(path: &Path) -> Result<String> {
+pub(crate) fn token_of(path: &Path) -> Result<String> {
     let text = secret::read(path, "the token file")?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     line.map(str::to_owned).ok_or_else(|| {

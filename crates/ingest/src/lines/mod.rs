@@ -26,6 +26,7 @@ mod access;
 mod adding;
 mod buffer;
 mod cursor;
+mod entry;
 mod flaw;
 mod format;
 mod guess;
@@ -44,6 +45,7 @@ mod roles;
 mod syslog;
 mod time;
 
+pub use entry::read_entry;
 pub use format::Format;
 pub use guess::{Guess, guess};
 pub use json::{JsonFlaw, read_object};

@@ -60,6 +60,19 @@ impl Format {
         extension.parse().ok()
     }
 
+    /// What a `Content-Type` calls it.
+    #[must_use]
+    pub fn mime(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv",
+            Self::JsonLines => "application/x-ndjson",
+            Self::ArrowStream => "application/vnd.apache.arrow.stream",
+            Self::ArrowFile => "application/vnd.apache.arrow.file",
+            Self::Parquet => "application/vnd.apache.parquet",
+            Self::Protobuf => "application/x-protobuf",
+        }
+    }
+
     /// What a `Content-Type` says.
     pub fn of_mime(mime: &str) -> Option<Self> {
         let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

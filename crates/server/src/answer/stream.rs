@@ -1,6 +1,7 @@
 //! Answers without end: rows are read as the client takes them.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
@@ -21,8 +22,12 @@ const PIECES_WAITING: usize = 4;
 
 /// A body whose rows are read on a thread of their own.
 ///
-/// An error in the middle cuts the connection, so that no client takes a part for the whole.
-pub(super) fn body(form: AnswerForm, rows: AnswerRows) -> Result<Body> {
+/// What goes wrong before there is a row is told as such, if that comes within `patience`. An error later on cuts the
+/// connection, so that no client takes a part for the whole.
+///
+/// # Errors
+/// What can't be written in the form; what the first batch fails with.
+pub(super) fn body(form: AnswerForm, rows: AnswerRows, patience: Duration) -> Result<Body> {
     let (sender, receiver) = channel::<io::Result<Bytes>>(PIECES_WAITING);
     let query = rows.query.clone();
     let pipe = Pipe { sender: sender.clone(), piece: BytesMut::new(), query };
@@ -31,19 +36,38 @@ pub(super) fn body(form: AnswerForm, rows: AnswerRows) -> Result<Body> {
     // What can't be written at all is told before anything is sent.
     let mut writer = Writer::new(form, pipe, &rows.schema).map_err(unwritten)?;
     let mut batches = rows.batches;
+    let (first, began) = std::sync::mpsc::channel();
     tokio::task::spawn_blocking(move || {
-        let written = batches.try_for_each(|batch| {
-            let batch = batch.map_err(|error| io::Error::other(error.to_string()))?;
-            writer.write(&batch).map_err(io::Error::other)
-        });
-        let finished = written.and_then(|()| writer.finish().map_err(io::Error::other));
-        if let Err(error) = finished {
-            if !sender.is_closed() {
+        let mut next = batches.next();
+        let cut = |error: io::Error, is_told: bool| {
+            if !is_told && !sender.is_closed() {
                 tracing::error!(%error, "an answer ended early");
             }
             let _ = sender.blocking_send(Err(error));
+        };
+        if let Some(Err(error)) = next {
+            let shown = io::Error::other(error.to_string());
+            // Nobody waits for it any more where it came too late.
+            let is_told = first.send(Some(error)).is_ok();
+            return cut(shown, is_told);
+        }
+        let _ = first.send(None);
+        let mut write = || {
+            while let Some(batch) = next.take() {
+                let batch = batch.map_err(|error| io::Error::other(error.to_string()))?;
+                writer.write(&batch).map_err(io::Error::other)?;
+                next = batches.next();
+            }
+            Ok(())
+        };
+        let finished = write().and_then(|()| writer.finish().map_err(io::Error::other));
+        if let Err(error) = finished {
+            cut(error, false);
         }
     });
+    if let Ok(Some(error)) = began.recv_timeout(patience) {
+        return Err(error.into());
+    }
     let pieces = futures::stream::unfold((receiver, asker), |(mut receiver, asker)| async move {
         receiver.recv().await.map(|piece| (piece, (receiver, asker)))
     });

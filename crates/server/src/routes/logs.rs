@@ -1,5 +1,6 @@
 //! Logs: names, entries in and out, figures of them.
 
+mod entries;
 mod figures;
 mod ingest;
 mod parameters;
@@ -47,6 +48,14 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("label", Form::Many, "KEY:VALUE, of all entries"),
     ])
     .takes(Takes::Kinds(&["application/x-ndjson", "application/json", "text/plain"])),
+    Route::post(
+        "/logs/{name}/entries",
+        WRITE,
+        "Writes entries as they are, all in one commit, or none; makes the log if it is missing",
+        || post(entries::write),
+    )
+    .class(Class::Body)
+    .takes(Takes::Kinds(&["application/x-ndjson", "application/json"])),
     Route::delete("/logs/{name}", ADMIN, "Removes the log and its entries, durably", || {
         delete(drop)
     }),

@@ -60,6 +60,11 @@ pub(super) const ENDPOINTS: &[Route] = &[
             TO,
             parameter("limit", Form::Limit, "How many entries at most"),
             parameter("order", Form::OneOf(&["asc", "desc"]), "desc begins with the last"),
+            parameter(
+                "values",
+                Form::OneOf(&["json", "encoded"]),
+                "encoded: each value is `encoded`, the bytes that the log's codec wrote, as base64",
+            ),
             TIMEOUT,
         ])
         .gives(&["application/json", "application/x-ndjson"]),

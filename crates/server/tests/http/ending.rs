@@ -120,6 +120,16 @@ fn at_its_limit_of_time_a_query_is_answered_and_ends() {
     let (store, short) = self::server(&[("limits.query_time_max", "300ms")]);
     assert!(short.sql(ENDLESS[0], Value::Null).error(504).contains("300 ms"));
     until(|| store.queries().is_empty());
+    // Rows that are streamed are no answer before there is one.
+    for form in ["application/vnd.apache.arrow.stream", "text/csv"] {
+        let (ask, body) = (("accept", form), json!({ "query": ENDLESS[0] }).to_string());
+        let answer = short.post_with("/sql", ask, "application/json", body.as_bytes());
+        assert!(answer.error(504).contains("300 ms"), "{form}");
+        let body = json!({ "query": "SELECT 1 / (value - 1) AS x FROM range(1, 3)" }).to_string();
+        let answer = short.post_with("/sql", ask, "application/json", body.as_bytes());
+        assert!(answer.error(400).contains("zero"), "{form}: {}", answer.text());
+    }
+    until(|| store.queries().is_empty());
     // What ends the wait for an answer ends the query too.
     let (store, hasty) = self::server(&[("limits.request_time_max", "300ms")]);
     assert!(hasty.sql(ENDLESS[1], Value::Null).error(504).contains("request_time_max"));

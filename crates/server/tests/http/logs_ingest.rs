@@ -250,3 +250,52 @@ fn clients_that_make_a_log_at_once_all_write_to_it() {
         assert_eq!(server.get(&format!("{path}/count")).data()["count"], 8);
     }
 }
+
+#[test]
+fn entries_that_name_their_parts_are_kept_as_they_are() {
+    let server = Harness::new();
+    let entries = json!([
+        {
+            "message": "slow", "level": "warn", "source_time": "2024-05-01T10:00:00.000000001Z",
+            "labels": { "host": "a" },
+            // Names that lines of others have for their parts are fields here.
+            "fields": { "level": "high", "time": "2024-05-01", "msg": "no", "n": 7, "list": [null] },
+        },
+        { "message": "", "source_time": 5, "level": null, "labels": null, "fields": {} },
+    ]);
+    let done = server.json("POST", "/logs/app/entries", &entries).data();
+    assert_eq!(done["entries"], json!(2));
+    let rows = found(&server, "app");
+    assert_eq!(
+        (&done["first_timestamp"], &done["last_timestamp"]),
+        (&rows[0]["timestamp"], &rows[1]["timestamp"])
+    );
+    for part in ["message", "level", "source_time", "labels", "fields"] {
+        assert_eq!(rows[0][part], entries[0][part], "{part}");
+    }
+    assert_eq!(rows[1]["source_time"], json!("1970-01-01T00:00:00.000000005Z"));
+    // What was read can be written: the places that it says are passed over.
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    server.post("/logs/app/entries", LINES, lines.as_bytes()).data();
+    let again = found(&server, "app");
+    assert_eq!((again.len(), &again[2]["fields"]), (4, &rows[0]["fields"]));
+    for (line, word) in [
+        ("{\"level\":\"info\"}", "line 2: an entry has no message"),
+        ("{\"message\":7}", "'message' must be text"),
+        ("{\"message\":\"m\",\"level\":\"loud\"}", "loud"),
+        ("{\"message\":\"m\",\"source_time\":\"soon\"}", "'source_time' must be a time"),
+        ("{\"message\":\"m\",\"labels\":{\"host\":1}}", "label \"host\" must be text"),
+        ("{\"message\":\"m\",\"host\":\"a\"}", "no part \"host\""),
+        ("{\"message\":\"m\"", "no JSON"),
+        ("[1]", "must be an object"),
+    ] {
+        let body = format!("{{\"message\":\"first\"}}\n{line}\n");
+        let error = server.post("/logs/app/entries", LINES, body.as_bytes()).error(400);
+        assert!(error.contains(word) && error.contains("nothing was written"), "{error}");
+    }
+    assert_eq!(found(&server, "app").len(), 4);
+    assert_eq!(server.post("/logs/app/entries", "text/csv", b"a").status, 415);
+    // A log is made for entries that come later.
+    assert_eq!(server.post("/logs/new/entries", LINES, b"").data()["entries"], json!(0));
+    assert_eq!(server.get("/logs").data(), json!(["app", "new"]));
+}

@@ -155,3 +155,37 @@ fn typed_logs_and_those_that_only_python_reads() {
     let body = json!({ "value": 1 });
     assert!(server.json("POST", "/timelogs/objects/entries", &body).error(400).contains("pickle"));
 }
+
+#[test]
+fn encoded_values_are_the_bytes_that_the_codec_writes() {
+    let server = Harness::new();
+    // In CBOR: bytes, a number of more than 64 bits, not a number, a map by numbers, null.
+    let values = ["Qf8=", "wkkBAAAAAAAAAAA=", "+X4A", "oQFBAA==", "9g=="];
+    let sent: Vec<Value> = values
+        .iter()
+        .enumerate()
+        .map(|(time, value)| json!({ "time": time, "encoded": value }))
+        .collect();
+    append(&server, "log", &json!(sent));
+    assert_eq!(entries(&server, "log", "?values=encoded"), json!(sent));
+    server.json("PUT", "/timelogs/json", &json!({ "codec": "json" })).data();
+    append(&server, "json", &json!([{ "time": 1, "encoded": "WzEsIDJd" }]));
+    assert_eq!(entries(&server, "json", ""), json!([{ "time": 1, "value": [1, 2] }]));
+    server.json("PUT", "/timelogs/bytes", &json!({ "codec": "bytes" })).data();
+    append(&server, "bytes", &json!([{ "time": 1, "encoded": "/wA=" }]));
+    let bytes = json!([{ "time": 1, "value": { "base64": "/wA=" } }]);
+    assert_eq!(entries(&server, "bytes", ""), bytes);
+    for (log, entry, word) in [
+        ("log", json!({ "encoded": "9gA=" }), "something follows"),
+        ("log", json!({ "encoded": "Yv8=" }), "encoded is no cbor"),
+        ("log", json!({ "encoded": "??" }), "must be base64"),
+        ("log", json!({ "encoded": 7 }), "must be base64"),
+        ("log", json!({ "encoded": "9g==", "value": 1 }), "both 'value' and 'encoded'"),
+        ("json", json!({ "encoded": "ezE=" }), "encoded is no json"),
+    ] {
+        let path = format!("/timelogs/{log}/entries");
+        let error = server.json("POST", &path, &entry).error(400);
+        assert!(error.contains(word), "{entry}: {error}");
+    }
+    assert!(server.get("/timelogs/log/entries?values=raw").error(400).contains("values"));
+}

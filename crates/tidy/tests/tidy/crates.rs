@@ -53,6 +53,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
         "python",
         &[
             "cli",
+            "client",
             "engine",
             "values",
             "merkle",

@@ -26,7 +26,7 @@ pub(super) fn run_on_table(url: &str, arguments: &IngestArgs) -> Result<()> {
     for path in &arguments.files {
         let format = format_of(path, arguments, &load.bar)?;
         let request = table_request(&load.server, arguments);
-        let answer = request.send(mime_of(format), &mut raw(path, &load.bar)?);
+        let answer = request.send(format.mime(), &mut raw(path, &load.bar)?);
         let answer = answer.map_err(|error| load.after_files(error.into()))?;
         load.rows += answer["rows_inserted"].as_u64().unwrap_or(0);
         load.skipped += load.told(path, "skipped", &answer["skipped"]);
@@ -68,17 +68,6 @@ fn format_of(path: &PathBuf, arguments: &IngestArgs, bar: &ProgressBar) -> Resul
             "say it: --format csv, jsonl, arrows or parquet",
         )),
         (None, false) => Ok(open_source(path, &read, bar)?.format()),
-    }
-}
-
-fn mime_of(format: Format) -> &'static str {
-    match format {
-        Format::Csv => "text/csv",
-        Format::JsonLines => "application/x-ndjson",
-        Format::ArrowStream => "application/vnd.apache.arrow.stream",
-        Format::ArrowFile => "application/vnd.apache.arrow.file",
-        Format::Parquet => "application/vnd.apache.parquet",
-        Format::Protobuf => "application/x-protobuf",
     }
 }
 

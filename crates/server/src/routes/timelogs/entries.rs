@@ -106,6 +106,7 @@ pub(super) async fn read(mut question: Question) -> Result<Response> {
     let range = Range::of(&mut question.asked)?;
     let limit = question.asked.limit(ENTRIES_DEFAULT, "entries")?;
     let is_reverse = question.asked.is_reverse()?;
+    let is_encoded = question.asked.word("values", &[("json", false), ("encoded", true)])?;
     let (state, name, query) = question.begin()?;
     let asker = query.clone();
     let rows_max = state.config.rows_max;
@@ -117,7 +118,7 @@ pub(super) async fn read(mut question: Question) -> Result<Response> {
         if is_reverse {
             selection = selection.reverse();
         }
-        let mut writer = EntryWriter::of(&log, form == EntriesForm::Lines)?;
+        let mut writer = EntryWriter::of(&log, form == EntriesForm::Lines, is_encoded)?;
         for block in selection.blocks() {
             let block = block?;
             for row in 0..block.len() {

@@ -1,5 +1,5 @@
 //! Entries as JSON: `{"time": ..., "value": ...}`, the value as the log's codec has it. Bytes are text where they are
-//! UTF-8, else `{"base64": "..."}`.
+//! UTF-8, else `{"base64": "..."}`. Where `encoded` stands in place of `value` it is what the codec wrote, as base64.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ use crate::endpoint::shown;
 use crate::error::Result;
 
 const BASE64: &str = "base64";
+const ENCODED: &str = "encoded";
 /// CBOR's null.
 const CBOR_NULL: u8 = 0xf6;
 
@@ -59,7 +60,14 @@ impl NewEntries {
             None => self.now,
             Some(time) => self.time_of(time)?,
         };
-        let value = parts.remove("value").ok_or("it has no 'value'")?;
+        let encoded = parts.remove(ENCODED);
+        let value = match encoded {
+            Some(_) if parts.contains_key("value") => {
+                return Err("it has both 'value' and 'encoded'".to_owned());
+            }
+            Some(encoded) => encoded,
+            None => parts.remove("value").ok_or("it has no 'value'")?,
+        };
         if let Some(name) = parts.keys().next() {
             let name = shown(name);
             return Err(format!("an entry has no '{name}': it has 'time' and 'value'"));
@@ -67,6 +75,15 @@ impl NewEntries {
         let read = || {
             serde_json::from_str::<Value>(value.get()).map_err(|error| format!("value: {error}"))
         };
+        if encoded.is_some() {
+            let bytes = self.decoded(&read()?)?;
+            return match &mut self.kind {
+                NewKind::Encoded(batch) => {
+                    batch.push(time, &bytes).map_err(|error| error.to_string())
+                }
+                NewKind::Typed(..) => Err("encoded: a typed log has values of columns".to_owned()),
+            };
+        }
         let pushed = match &mut self.kind {
             NewKind::Typed(batch, columns) => return push_typed(batch, columns, time, &read()?),
             NewKind::Encoded(batch) => match self.codec {
@@ -81,6 +98,30 @@ impl NewEntries {
             },
         };
         pushed.map_err(|error| error.to_string())
+    }
+
+    /// The bytes of an encoded value, which must be what the codec writes.
+    fn decoded(&self, value: &Value) -> PushResult<Vec<u8>> {
+        let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+        let bytes = bytes.ok_or("encoded must be base64")?;
+        let fault = match self.codec {
+            Codec::Cbor => {
+                let mut rest = bytes.as_slice();
+                match ciborium::from_reader::<ciborium::Value, _>(&mut rest) {
+                    Ok(_) if rest.is_empty() => None,
+                    Ok(_) => Some("something follows the item".to_owned()),
+                    Err(error) => Some(error.to_string()),
+                }
+            }
+            Codec::Json => serde_json::from_slice::<serde::de::IgnoredAny>(&bytes)
+                .err()
+                .map(|error| error.to_string()),
+            _ => None,
+        };
+        match fault {
+            Some(why) => Err(format!("encoded is no {}: {why}", self.codec.name())),
+            None => Ok(bytes),
+        }
     }
 
     fn time_of(&self, time: &RawValue) -> PushResult<i64> {
@@ -219,19 +260,21 @@ pub(super) struct EntryWriter {
     codec: Codec,
     is_record: bool,
     has_lines: bool,
+    is_encoded: bool,
     out: String,
     count: usize,
 }
 
 impl EntryWriter {
     /// Nothing yet.
-    pub(super) fn of(log: &Timelog, has_lines: bool) -> Result<Self> {
+    pub(super) fn of(log: &Timelog, has_lines: bool, is_encoded: bool) -> Result<Self> {
         if log.codec() == Codec::Pickle {
             return Err(pickled(log));
         }
         let is_record = log.columns().is_some_and(|columns| columns.is_record());
         let begin = if has_lines { "" } else { r#"{"success":true,"data":["# };
-        Ok(Self { codec: log.codec(), is_record, has_lines, out: begin.to_owned(), count: 0 })
+        let (codec, out) = (log.codec(), begin.to_owned());
+        Ok(Self { codec, is_record, has_lines, is_encoded, out, count: 0 })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -249,8 +292,13 @@ impl EntryWriter {
             self.out.push(',');
         }
         self.count += 1;
-        self.out.push_str(&format!(r#"{{"time":{time},"value":"#));
+        let encoded = block.value(row).filter(|_| self.is_encoded);
+        let name = if encoded.is_some() { ENCODED } else { "value" };
+        self.out.push_str(&format!(r#"{{"time":{time},"{name}":"#));
         match block.value(row) {
+            Some(value) if self.is_encoded => {
+                self.out.push_str(&format!("\"{}\"", STANDARD.encode(value)));
+            }
             None => self.out.push_str(&typed_json(block, row, self.is_record).to_string()),
             Some(value) => match self.codec {
                 Codec::Cbor => self.write_cbor(value),
