@@ -33,6 +33,11 @@ pub(crate) enum Kind {
     Topic,
 }
 
+impl Kind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::Table, Self::Logs, Self::Timelog, Self::Topic];
+}
+
 /// Rows, batch by batch.
 pub(crate) trait Rows: Iterator<Item = timestrata::Result<RecordBatch>> {
     fn schema(&self) -> SchemaRef;
@@ -61,8 +66,18 @@ impl Rows for ReceivedRows {
 
 /// A store.
 pub(crate) trait StoreFace {
+    /// The names of all that is of a kind.
+    fn names(&self, kind: Kind) -> Result<Vec<String>>;
+
     /// What a name stands for; `None` where nothing that has rows is called so.
-    fn kind_of(&self, name: &str) -> Result<Option<Kind>>;
+    fn kind_of(&self, name: &str) -> Result<Option<Kind>> {
+        for kind in Kind::ALL {
+            if self.names(kind)?.iter().any(|known| known == name) {
+                return Ok(Some(kind));
+            }
+        }
+        Ok(None)
+    }
 
     fn table(&self, name: &str) -> Result<Box<dyn TableFace>>;
     fn logs(&self, name: &str) -> Result<Box<dyn LogsFace>>;
@@ -72,15 +87,13 @@ pub(crate) trait StoreFace {
     /// Makes a time log; fine if it is there as asked for.
     fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>>;
 
-    /// The names of all topics.
-    fn topics(&self) -> Result<Vec<String>>;
     /// Makes a topic; fine if it is there with these options.
     fn create_topic(&self, name: &str, options: &TopicOptions) -> Result<()>;
     fn drop_topic(&self, name: &str) -> Result<()>;
 
-    /// What commits change, behind one of them or behind what a follower has saved.
+    /// What commits change.
     #[cfg(feature = "sql")]
-    fn changes(&self, name: Option<&str>, since: Option<u64>) -> Result<Box<dyn ChangesFace>>;
+    fn changes(&self, from: ChangesFrom<'_>) -> Result<Box<dyn ChangesFace>>;
 
     /// Makes durable what was written.
     fn sync(&self) -> Result<()>;
@@ -128,17 +141,20 @@ pub(crate) trait TailFace {
     fn next(&mut self) -> Result<Option<Entries>>;
 }
 
+/// Which entries of a time log are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EntriesWanted {
+    pub(crate) range: TimeRange,
+    pub(crate) limit: Option<usize>,
+    pub(crate) reverse: bool,
+}
+
 pub(crate) trait TimelogFace {
     fn unit(&self) -> Unit;
     fn codec(&self) -> Codec;
     /// Appends entries in one commit, which is durable once the store was synced.
     fn append(&self, batch: EntryBatch) -> Result<()>;
-    fn rows(
-        &self,
-        range: TimeRange,
-        reverse: bool,
-        limit: Option<usize>,
-    ) -> Result<Box<dyn TimelogRows>>;
+    fn rows(&self, wanted: EntriesWanted) -> Result<Box<dyn TimelogRows>>;
     /// Deletes those of a range of times, durably. Gives how many there were.
     fn delete(&self, range: TimeRange) -> Result<u64>;
 }
@@ -209,6 +225,16 @@ pub(crate) trait RecordsFace {
     fn poll(&mut self, timeout: Duration, most: usize, take: TakeRecord<'_>) -> Result<usize>;
     /// Ends it; what a group was given is committed.
     fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// Where changes begin.
+#[cfg(feature = "sql")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ChangesFrom<'a> {
+    /// Behind a commit. Nothing is remembered.
+    Commit(u64),
+    /// Behind what this follower has saved; one that is new begins behind `since`, or with the next commit.
+    Follower { name: &'a str, since: Option<u64> },
 }
 
 /// Commits, each as a line of JSON.

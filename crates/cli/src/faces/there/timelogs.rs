@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use timestrata::timelog::{Codec, EntryBatch, Timelog, TimelogOptions, Unit};
 use timestrata::{Durability, Settings, Store};
 
-use super::super::TimelogFace;
+use super::super::{EntriesWanted, TimelogFace};
 use super::{ServedStore, number, text};
 use crate::failure::{Failure, Result};
 use crate::output::cell::AsJson;
@@ -79,13 +79,8 @@ impl TimelogFace for ServedTimelog {
         Ok(())
     }
 
-    fn rows(
-        &self,
-        range: TimeRange,
-        reverse: bool,
-        limit: Option<usize>,
-    ) -> Result<Box<dyn TimelogRows>> {
-        Ok(Box::new(ServedRows { log: self.clone(), range, reverse, limit }))
+    fn rows(&self, wanted: EntriesWanted) -> Result<Box<dyn TimelogRows>> {
+        Ok(Box::new(ServedRows { log: self.clone(), wanted }))
     }
 
     fn delete(&self, range: TimeRange) -> Result<u64> {
@@ -121,17 +116,15 @@ fn with_range(
 /// The entries of a range.
 struct ServedRows {
     log: ServedTimelog,
-    range: TimeRange,
-    reverse: bool,
-    limit: Option<usize>,
+    wanted: EntriesWanted,
 }
 
 impl TimelogRows for ServedRows {
     fn rows(&self) -> Box<dyn Iterator<Item = Result<Row>> + '_> {
         Box::new(Pages {
             of: self,
-            range: self.range,
-            left: self.limit.unwrap_or(usize::MAX),
+            range: self.wanted.range,
+            left: self.wanted.limit.unwrap_or(usize::MAX),
             page: PAGE_ENTRIES,
             read: VecDeque::new(),
             is_done: false,
@@ -151,7 +144,7 @@ struct Pages<'a> {
 
 impl Pages<'_> {
     fn read(&mut self) -> Result<()> {
-        let ServedRows { log, reverse, .. } = self.of;
+        let ServedRows { log, wanted: EntriesWanted { reverse, .. } } = self.of;
         let request = log
             .store
             .get(&["timelogs", &log.name, "entries"])

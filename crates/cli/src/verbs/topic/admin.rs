@@ -10,7 +10,7 @@ use timestrata::{Access, RunCompression};
 
 use super::super::{counted, grouped, verbs};
 use super::Opened;
-use crate::faces::StoreArg;
+use crate::faces::{Kind, StoreArg};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::output::table::Table;
@@ -208,7 +208,7 @@ fn list(arguments: &List) -> Result<()> {
     let mut out = io::stdout().lock();
     let mut table = Table::new(["name", "partitions", "offsets"].into_iter());
     let mut broken: Option<Failure> = None;
-    for name in store.topics()? {
+    for name in store.names(Kind::Topic)? {
         let described = store.topic(&name).and_then(|topic| topic.described());
         // One that can't be read hides no other.
         let described = described.unwrap_or_else(|failure| {
