@@ -20,6 +20,7 @@ mod metrics;
 mod moments;
 mod proofs;
 mod request_ids;
+mod revoked;
 mod tail;
 mod timelogs;
 mod tls;
