@@ -1,22 +1,26 @@
 //! Faces over a store that this process has opened.
 
+mod graphs;
 mod logs;
 mod tables;
 mod timelogs;
 mod topics;
 
+use serde_json::Value;
 #[cfg(feature = "sql")]
 use timestrata::SeqNo;
+use timestrata::graph::Graph;
 use timestrata::logs::Logs;
 use timestrata::table::Table;
 use timestrata::timelog::{Codec, Timelog, TimelogOptions, Unit};
 use timestrata::topic::{Topic, TopicOptions};
-use timestrata::{Durability, Store};
+use timestrata::{Durability, Store, purge_by_name_for, store_info};
 
 #[cfg(feature = "sql")]
 use super::{ChangesFace, ChangesFrom};
-use super::{Kind, LogsFace, StoreFace, TableFace, TimelogFace, TopicFace};
+use super::{GraphFace, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace};
 use crate::failure::Result;
+use crate::interrupt::Interrupt;
 
 /// A store that was opened.
 pub(super) struct OpenedStore {
@@ -57,6 +61,17 @@ impl StoreFace for OpenedStore {
         Ok(Box::new(topics::OpenedTopic::new(self.store.clone(), topic)))
     }
 
+    fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>> {
+        let view = Graph::open(&self.store, name)?.view()?;
+        Ok(Box::new(graphs::OpenedGraph { name: name.to_owned(), view }))
+    }
+
+    fn info(&self, name: Option<&str>) -> Result<Value> {
+        let mut info = store_info(&self.store, &self.store.snapshot()?, name)?;
+        info["path"] = self.store.path().map(|path| path.display().to_string()).into();
+        Ok(info)
+    }
+
     fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>> {
         let options = TimelogOptions { codec, unit, ..TimelogOptions::default() };
         let log = Timelog::create(&self.store, name, options)?;
@@ -84,6 +99,18 @@ impl StoreFace for OpenedStore {
                 is_remembered: true,
             },
         }))
+    }
+
+    fn purge(&self, names: &[&str], interrupt: &Interrupt) -> Result<Purged> {
+        let heard = interrupt.clone();
+        let query = self.store.begin_query_for("purge", None, move || !heard.is_heard());
+        let report = purge_by_name_for(&self.store, names, &query)?;
+        Ok(Purged {
+            seq: report.seq.0,
+            files: report.files,
+            bytes: report.bytes,
+            still_read: report.still_read.len() as u64,
+        })
     }
 
     fn sync(&self) -> Result<()> {

@@ -17,8 +17,10 @@ use timestrata::logs::{Bucket, Entries, Facet, FacetsOptions, Query};
 use timestrata::timelog::{Codec, EntryBatch, Unit};
 use timestrata::topic::{OwnedRecord, Record, TopicOptions, TopicRetention};
 use timestrata_client::ReceivedRows;
+use timestrata_codeindex::{Kinds, Linked, Relation, Shown};
 
 use crate::failure::Result;
+use crate::interrupt::Interrupt;
 use crate::output::{FoundEntries, TimelogRows};
 use crate::ranges::TimeRange;
 
@@ -83,6 +85,10 @@ pub(crate) trait StoreFace {
     fn logs(&self, name: &str) -> Result<Box<dyn LogsFace>>;
     fn timelog(&self, name: &str) -> Result<Box<dyn TimelogFace>>;
     fn topic(&self, name: &str) -> Result<Box<dyn TopicFace>>;
+    fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>>;
+
+    /// What it holds, or one stream of it, as `info --json` prints it.
+    fn info(&self, name: Option<&str>) -> Result<Value>;
 
     /// Makes a time log; fine if it is there as asked for.
     fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>>;
@@ -95,10 +101,24 @@ pub(crate) trait StoreFace {
     #[cfg(feature = "sql")]
     fn changes(&self, from: ChangesFrom<'_>) -> Result<Box<dyn ChangesFace>>;
 
+    /// Erases what was deleted or replaced in what has these names, or in all, until it is given up by an interrupt.
+    fn purge(&self, names: &[&str], interrupt: &Interrupt) -> Result<Purged>;
+
     /// Makes durable what was written.
     fn sync(&self) -> Result<()>;
     /// Ends it in good order.
     fn close(&self) -> Result<()>;
+}
+
+/// What a purge has erased.
+#[derive(Debug)]
+pub(crate) struct Purged {
+    /// The last commit before it.
+    pub(crate) seq: u64,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    /// Files that somebody reads just now, and that go with their readers.
+    pub(crate) still_read: u64,
 }
 
 /// Which rows of a table are wanted.
@@ -226,6 +246,22 @@ pub(crate) trait RecordsFace {
     /// Ends it; what a group was given is committed.
     fn close(self: Box<Self>) -> Result<()>;
 }
+
+/// A graph of sources; what is asked by a name is an error where nothing has it.
+pub(crate) trait GraphFace {
+    /// What has a name.
+    fn named(&self, name: &str) -> Result<Vec<Shown>>;
+    /// What everything that has a name is linked to.
+    fn links(&self, name: &str, relation: Relation) -> Result<Vec<Linked>>;
+    /// A shortest chain from one name to another, if there is one.
+    fn chain(&self, from: &str, to: &str) -> Result<Option<Vec<Shown>>>;
+    fn kinds(&self) -> Result<Kinds>;
+    /// All blocks, then all edges, a line of JSON each without the line's end.
+    fn lines(&self, has_content: bool, take: TakeLine<'_>) -> Result<()>;
+}
+
+/// Takes a line.
+pub(crate) type TakeLine<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 
 /// Where changes begin.
 #[cfg(feature = "sql")]

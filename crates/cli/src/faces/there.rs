@@ -1,5 +1,6 @@
 //! Faces over a server that has the store open.
 
+mod graphs;
 mod logs;
 mod records;
 mod tables;
@@ -13,8 +14,9 @@ use timestrata_client::{Request, Server};
 
 #[cfg(feature = "sql")]
 use super::{ChangesFace, ChangesFrom};
-use super::{Kind, LogsFace, StoreFace, TableFace, TimelogFace, TopicFace};
+use super::{GraphFace, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace};
 use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
 
 /// A store behind a server, at a moment of the past if one is named.
 #[derive(Clone)]
@@ -107,6 +109,19 @@ impl StoreFace for ServedStore {
         Ok(Box::new(topics::ServedTopic::new(self.clone(), name)))
     }
 
+    fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>> {
+        Ok(Box::new(graphs::ServedGraph { store: self.clone(), name: name.to_owned() }))
+    }
+
+    fn info(&self, name: Option<&str>) -> Result<Value> {
+        let mut info = self.get(&["info"]).with_some("name", name).json()?;
+        if !info.is_object() {
+            return Err(unlike("streams"));
+        }
+        info["path"] = self.server.url().into();
+        Ok(info)
+    }
+
     fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>> {
         let body = json!({ "codec": codec.name(), "unit": unit.name() });
         self.server.request("PUT", &["timelogs", name]).send_json(&body)?;
@@ -140,6 +155,18 @@ impl StoreFace for ServedStore {
                 ServedChanges { server, follower: Some(name.to_owned()), since }
             }
         }))
+    }
+
+    fn purge(&self, names: &[&str], _: &Interrupt) -> Result<Purged> {
+        // An interrupt ends the connection, and with that the server gives it up.
+        let report =
+            self.server.request("POST", &["purge"]).send_json(&json!({ "names": names }))?;
+        Ok(Purged {
+            seq: number(&report, "seq")?,
+            files: number(&report, "files")?,
+            bytes: number(&report, "bytes")?,
+            still_read: number(&report, "still_read")?,
+        })
     }
 
     fn sync(&self) -> Result<()> {

@@ -21,6 +21,7 @@ mod moments;
 mod proofs;
 mod request_ids;
 mod revoked;
+mod store;
 mod tail;
 mod timelogs;
 mod tls;

@@ -84,24 +84,10 @@ impl TimelogFace for ServedTimelog {
     }
 
     fn delete(&self, range: TimeRange) -> Result<u64> {
-        let of_range = |request: timestrata_client::Request<'_>| {
-            with_range(request, range).json().map_err(Failure::from)
-        };
-        let counted = of_range(self.store.get(&["timelogs", &self.name, "count"]))?;
-        let rows = number(&counted, "count")?;
-        let server = &self.store.server;
-        match (range.from, range.to) {
-            // Without bounds a server would not know that all is meant.
-            (None, None) => {
-                let all = TimeRange { from: Some(i64::MIN), to: None };
-                let request = server.request("DELETE", &["timelogs", &self.name, "entries"]);
-                with_range(request, all).json()?;
-            }
-            _ => {
-                of_range(server.request("DELETE", &["timelogs", &self.name, "entries"]))?;
-            }
-        }
-        Ok(rows)
+        // Without bounds a server would not know that all is meant.
+        let from = range.from.or_else(|| range.to.is_none().then_some(i64::MIN));
+        let request = self.store.server.request("DELETE", &["timelogs", &self.name, "entries"]);
+        number(&with_range(request, TimeRange { from, ..range }).json()?, "entries")
     }
 }
 

@@ -30,7 +30,8 @@ Examples:
 
 'audit' holds each record against the hash of the day it was appended, the hashes against each other, \
 and all against the last checkpoint. It finds what somebody has changed who made the checksums of \
-the files fit; 'timestrata check' finds what a disk has damaged.")]
+the files fit; 'timestrata check' finds what a disk has damaged. A server audits its own: who doesn't trust its word \
+verifies the topic from afar, by URL/topics/TOPIC/log/PARTITION/.")]
 pub(crate) struct TopicCommand {
     #[command(subcommand)]
     verb: Verb,
