@@ -208,6 +208,9 @@ impl<'a> Request<'a> {
                     error
                 }
                 Err(error) => {
+if let Some(distrusted) = self.server.distrusts(&error) {
+                        return Err(distrusted);
+                    }
                     let failed = self.unanswered(&error);
                     if !is_of_connection(&error) {
                         return Err(failed);
@@ -299,6 +302,22 @@ impl Server {
 
     pub(crate) fn is_still_wanted(&self) -> bool {
         self.is_wanted.as_ref().is_none_or(|is_wanted| is_wanted())
+    }
+
+    /// The error where both sides don't agree on TLS: to ask again would not help.
+    fn distrusts(&self, error: &ureq::Error) -> Option<Error> {
+        let ureq::Error::Io(cause) = error else { return None };
+        let (what, hint) = match cause.get_ref()?.downcast_ref::<rustls::Error>()? {
+            rustls::Error::InvalidCertificate(why) => (
+                format!("the certificate of {} is not trusted: {why}", self.base),
+                "give the certificate that signed it, in PEM, once you know that it is the server's ('--ca-file FILE')",
+            ),
+            why => (
+                format!("{} can't be spoken to in secret: {why}", self.base),
+                "see that the server has a certificate ('--tls-cert'), or say http://",
+            ),
+        };
+        Some(Error::new(ErrorKind::Io, what).hinting(hint))
     }
 
     /// The error of a request that brought no answer, or only a part of one.

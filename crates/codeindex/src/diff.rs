@@ -7,7 +7,8 @@ use serde_json::json;
 use timestrata_engine::{Durability, Result, SeqNo};
 use timestrata_graph::{BlockId, Edge, EdgeKey, Graph, GraphChanges, GraphView, NewBlock};
 
-use crate::nodes::{Put, TREE, tree_id};
+use crate::ids::{TREE, tree_id};
+use crate::nodes::Put;
 use crate::stored::Stored;
 
 /// What was written.

@@ -12,7 +12,8 @@ use timestrata_graph::Graph;
 
 use crate::diff::{Diff, Written};
 use crate::files::{self, File, Progress, Skipped};
-use crate::nodes::{self, FACTS, Put, external_id, facts_id, node_id};
+use crate::ids::{FACTS, external_id, node_id};
+use crate::nodes::{self, Put, facts_id};
 use crate::stored::{Stored, check_tree};
 
 /// How a tree, or an index that another program made of one, is taken into a graph.

@@ -12,17 +12,32 @@
 //! A tree in another language comes as an index that a program made which knows it: see [`import_scip`].
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "index")]
 mod diff;
+#[cfg(feature = "index")]
 mod files;
+mod ids;
+#[cfg(feature = "index")]
 mod index;
+mod json;
+#[cfg(feature = "index")]
 mod nodes;
+#[cfg(feature = "index")]
 mod scip;
 mod show;
+#[cfg(feature = "index")]
 mod stored;
 
+#[cfg(feature = "index")]
 pub use diff::Written;
+#[cfg(feature = "index")]
 pub use files::{Progress, Skipped};
+pub use ids::{external_id, node_id, symbol_id};
+#[cfg(feature = "index")]
 pub use index::{IndexOptions, Indexed, index};
-pub use nodes::{external_id, node_id, symbol_id};
+#[cfg(feature = "index")]
 pub use scip::{Imported, import_scip};
-pub use show::{Relation, Shown, Site, chain, find, names_like, node_of, shown_edges, tree_of};
+pub use show::{
+    Kinds, Linked, Relation, Shown, Site, chain, find, kinds_of, links_of, named, names_like,
+    node_of, shown_edges, tree_of,
+};

@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 use timestrata_codegraph::{
     Confidence, EdgeKind, Facts, Node, NodeKind, Position, Resolved, Symbol, SymbolKind,
 };
-use timestrata_graph::{BlockId, Edge, EdgeKey, id_of_content};
+use timestrata_graph::{BlockId, Edge, EdgeKey};
 use timestrata_merkle::Hash;
 
-/// Kinds of blocks that are no symbol's.
+use crate::ids::{EXTERNAL, FACTS, external_id, id_of, node_id};
+
+/// The kind of a file's block.
 pub(crate) const FILE: &str = "file";
-pub(crate) const FACTS: &str = "facts";
-pub(crate) const EXTERNAL: &str = "external";
-pub(crate) const TREE: &str = "tree";
 
 /// A block as it has to be.
 pub(crate) struct Put<'a> {
@@ -27,34 +26,8 @@ pub(crate) struct Put<'a> {
     pub(crate) content: Cow<'a, [u8]>,
 }
 
-/// The block of a node: `path`, or `path::Outer.inner`.
-#[must_use]
-pub fn node_id(key: &str) -> BlockId {
-    id_of("node", key)
-}
-
-/// The block of a name that nothing in the tree has.
-#[must_use]
-pub fn external_id(name: &str) -> BlockId {
-    id_of(EXTERNAL, name)
-}
-
-/// The block of a symbol that an index of another program names, be it defined there or not.
-#[must_use]
-pub fn symbol_id(symbol: &str) -> BlockId {
-    id_of("symbol", symbol)
-}
-
 pub(crate) fn facts_id(path: &str) -> BlockId {
     id_of(FACTS, path)
-}
-
-pub(crate) fn tree_id() -> BlockId {
-    id_of(TREE, "")
-}
-
-fn id_of(what: &str, text: &str) -> BlockId {
-    id_of_content(format!("{what}\0{text}").as_bytes())
 }
 
 /// Bytes as hexadecimal digits of their SHA-256.

@@ -1,10 +1,12 @@
 //! What people ask of a code graph: where a name is, who calls it, what it calls.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
-use timestrata_engine::Result;
+use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_graph::{Along, Block, BlockId, Direction, Find, GraphView};
 
-use crate::nodes::{FACTS, TREE, tree_id};
+use crate::ids::{FACTS, TREE, tree_id};
 
 /// Kinds of edges that a chain from one name to another goes along.
 const CHAINED: [&str; 3] = ["calls", "imports", "inherits"];
@@ -128,16 +130,21 @@ impl Relation {
 impl Shown {
     fn of(block: &Block) -> Option<Self> {
         let said: Value = serde_json::from_str(block.metadata()?).ok()?;
+        Self::said(block.id(), block.source_uri(), &said)
+    }
+
+    /// What the metadata of a block say that it stands for.
+    pub(crate) fn said(id: BlockId, source_uri: Option<&str>, said: &Value) -> Option<Self> {
         let text = |name: &str| said.get(name)?.as_str().map(str::to_owned);
         let kind = text("kind")?;
         if kind == FACTS || kind == TREE {
             return None;
         }
         Some(Self {
-            id: block.id(),
+            id,
             kind,
             qualified: text("qualified")?,
-            path: block.source_uri().map(str::to_owned),
+            path: source_uri.map(str::to_owned),
             start: said.get("start").and_then(site),
             sites: Vec::new(),
             is_by_name: false,
@@ -145,7 +152,7 @@ impl Shown {
     }
 }
 
-fn site(value: &Value) -> Option<Site> {
+pub(crate) fn site(value: &Value) -> Option<Site> {
     let [line, column] = value.as_array()?.as_slice() else { return None };
     Some(Site { line: line.as_u64()?, column: column.as_u64()? })
 }
@@ -181,6 +188,74 @@ pub fn find(view: &GraphView, name: &str) -> Result<Vec<Shown>> {
     }
     found.sort_by(|a, b| (&a.path, a.start, &a.qualified).cmp(&(&b.path, b.start, &b.qualified)));
     Ok(found)
+}
+
+/// The same; an error if nothing has the name. `graph` is what the graph is called.
+///
+/// # Errors
+/// `NotFound`; what reading may fail with.
+pub fn named(view: &GraphView, graph: &str, name: &str) -> Result<Vec<Shown>> {
+    let found = find(view, name)?;
+    if found.is_empty() {
+        let message = format!("graph '{graph}': nothing is called '{name}'");
+        let hint = "names are as the sources have them: 'parse', 'Parser.parse', 'src/parser.py'";
+        return Err(Error::new(ErrorKind::NotFound, message).hinting(hint));
+    }
+    Ok(found)
+}
+
+/// Something that has a name, and what it is linked to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Linked {
+    /// What has the name.
+    pub of: Shown,
+    /// What is at the other ends, in the order of files and lines.
+    pub links: Vec<Shown>,
+}
+
+/// What everything that has a name is linked to; an error if nothing has the name.
+///
+/// # Errors
+/// As [`named`].
+pub fn links_of(
+    view: &GraphView,
+    graph: &str,
+    name: &str,
+    relation: Relation,
+) -> Result<Vec<Linked>> {
+    let (direction, kind) = relation.edges();
+    let found = named(view, graph, name)?.into_iter().map(|of| {
+        let links = shown_edges(view, of.id, direction, kind)?;
+        Ok(Linked { of, links })
+    });
+    found.collect()
+}
+
+/// How many there are of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// Blocks, by what they stand for; `other` where they don't say.
+    pub blocks: BTreeMap<String, u64>,
+    /// Edges.
+    pub edges: BTreeMap<String, u64>,
+}
+
+/// How many blocks and edges of each kind a graph has.
+///
+/// # Errors
+/// What reading may fail with.
+pub fn kinds_of(view: &GraphView) -> Result<Kinds> {
+    let mut kinds = Kinds::default();
+    for block in view.all_blocks()? {
+        let block = block?;
+        let said: Option<Value> = block.metadata().and_then(|text| serde_json::from_str(text).ok());
+        let kind = said.as_ref().and_then(|said| said.get("kind")?.as_str());
+        *kinds.blocks.entry(kind.unwrap_or("other").to_owned()).or_default() += 1;
+    }
+    for edge in view.all_edges()? {
+        *kinds.edges.entry(edge?.key.kind.to_string()).or_default() += 1;
+    }
+    Ok(kinds)
 }
 
 /// Names that hold a text in any case, shortest first, `most` of them at most: for who has asked for one that

@@ -6,7 +6,8 @@ use timestrata_codegraph::Facts;
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_graph::{BlockId, Find, Graph, GraphView};
 
-use crate::nodes::{FACTS, facts_id, tree_id};
+use crate::ids::{FACTS, tree_id};
+use crate::nodes::facts_id;
 
 /// An error if the graph holds something else than this tree, and that isn't to be replaced.
 pub(crate) fn check_tree(graph: &Graph, view: &GraphView, tree: &str, replace: bool) -> Result<()> {

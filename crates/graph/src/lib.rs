@@ -65,7 +65,7 @@ pub use commit_part::GraphWrite;
 pub use edge::{Edge, EdgeKey, KIND_BYTES_MAX};
 pub use edge_list::{EdgeList, ImportedEdges};
 pub use handle::Graph;
-pub use lines::{block_line, edge_line};
+pub use lines::{block_line, block_line_without_content, edge_line};
 pub use options::{GraphOptions, GraphPart, KEEP_VERSIONS_MAX};
 pub use view::{Find, GraphView};
 pub use walks::{Along, Neighbors, Reached, Route, Routed, Walked};

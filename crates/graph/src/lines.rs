@@ -30,8 +30,19 @@ pub fn block_line(block: &Block) -> String {
         Some(text) => Value::from(text),
         None => json!({ BASE64: STANDARD.encode(block.content()) }),
     };
+    format!("{},\"content\":{content}}}", said_of(block))
+}
+
+/// The same without its content.
+#[must_use]
+pub fn block_line_without_content(block: &Block) -> String {
+    said_of(block) + "}"
+}
+
+/// All of a block's line but its content and its end.
+fn said_of(block: &Block) -> String {
     format!(
-        "{{\"block\":\"{}\",\"version\":{},\"source_uri\":{},\"metadata\":{},\"content\":{content}}}",
+        "{{\"block\":\"{}\",\"version\":{},\"source_uri\":{},\"metadata\":{}",
         block.id(),
         block.version(),
         json!(block.source_uri()),

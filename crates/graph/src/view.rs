@@ -253,11 +253,24 @@ impl GraphView {
         Ok(edges)
     }
 
+    /// All blocks in their latest versions, by id.
+    ///
+    /// # Errors
+    /// What reading may fail with; each item can be an error.
+    pub fn all_blocks(&self) -> Result<impl Iterator<Item = Result<Block>> + Send + use<>> {
+        Ok(self.scan_blocks()?.flat_map(|rows| {
+            let each = |rows: RecordBatch| {
+                (0..rows.num_rows()).map(move |row| Block::of_row(&rows, row)).collect()
+            };
+            rows.map_or_else(|error| vec![Err(error)], each)
+        }))
+    }
+
     /// All edges, by source, kind and target.
     ///
     /// # Errors
     /// What reading may fail with; each item can be an error, and is the last one then.
-    pub fn all_edges(&self) -> Result<impl Iterator<Item = Result<Edge>>> {
+    pub fn all_edges(&self) -> Result<impl Iterator<Item = Result<Edge>> + Send + use<>> {
         Ok(self.scan_edges()?.flat_map(|rows| {
             let edges = rows.and_then(|rows| {
                 Ok(EdgeRows::of(EdgeSide::Out, &rows)?.edges().collect::<Vec<Edge>>())

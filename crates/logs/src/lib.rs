@@ -29,6 +29,7 @@
 
 mod columns;
 mod commit_part;
+mod delete;
 mod entries;
 mod entry;
 mod field_column;
@@ -50,6 +51,7 @@ mod view;
 mod write;
 
 pub use commit_part::LogsWrite;
+pub use delete::DeletedEntries;
 pub use entries::{Entries, EntryRef};
 pub use entry::NewEntry;
 pub use fields::{Fields, Scalar};

@@ -2,6 +2,7 @@
 
 pub(crate) mod entries;
 mod json;
+pub(crate) mod pieces;
 mod protobuf;
 mod stream;
 
@@ -36,6 +37,8 @@ pub(crate) const JSON: &str = "application/json";
 const CSV: &str = "text/csv";
 pub(crate) const ARROW: &str = "application/vnd.apache.arrow.stream";
 const PROTOBUF: &str = "application/x-protobuf";
+/// An object of JSON a line.
+pub(crate) const LINES: &str = "application/x-ndjson";
 /// Bytes that only the caller understands.
 pub(crate) const OCTETS: &str = "application/octet-stream";
 

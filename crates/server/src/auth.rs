@@ -3,7 +3,7 @@
 //! Tokens come from a file that the server was started with, of whom each may do everything, and from the
 //! store's own folder ([`TokenFolder`]), where each has its scopes and may have an end. The folder may be
 //! changed beside the server, so it is looked at again for requests that come [`LOOK_INTERVAL`] after the
-//! last look, and for tokens that nobody knows.
+//! last look, for tokens that nobody knows, and now and then for those whose requests are under way.
 //!
 //! Invariant: a door that was once closed stays closed, whatever becomes of the folder. No token is in a
 //! log or an answer, but for the answer that tells a new one.
@@ -182,6 +182,18 @@ impl Door {
         }
     }
 
+    /// Whether what somebody was let in by is good now as well, as far as was seen at the last look.
+    pub(crate) fn check(&self, caller: &Caller) -> std::result::Result<(), Refused> {
+        let Caller::Holder(token) = caller else { return Ok(()) };
+        if token.has_expired(self.clock.wall_ns()) {
+            return Err(Refused::Expired);
+        }
+        match self.known.read().iter().any(|known| known.id() == token.id()) {
+            true => Ok(()),
+            false => Err(Refused::Unknown),
+        }
+    }
+
     /// Takes as long whichever it is.
     fn find(&self, given: &str) -> Option<Arc<Token>> {
         let hash = SecretHash::of(given);
@@ -216,12 +228,16 @@ mod tests {
         let caller = door.admit(Some(secret.reveal())).unwrap();
         assert!(caller.may(Right::Read, None) && !caller.may(Right::Write, Some("a")));
         assert_eq!(caller.shown(), token.id());
+        assert_eq!(door.check(&caller), Ok(()));
+        let kept = caller;
         let caller = door.admit(Some(other.reveal())).unwrap();
         assert_eq!(caller.known(vec!["a".to_owned(), "b".to_owned()]), ["a"]);
         door.folder.revoke(token.id()).unwrap();
         door.look().unwrap();
         assert_eq!(door.admit(Some(secret.reveal())).unwrap_err(), Refused::Unknown);
         assert!(door.admit(Some(other.reveal())).is_ok());
+        assert_eq!((door.check(&kept), door.check(&caller)), (Err(Refused::Unknown), Ok(())));
+        assert_eq!(door.check(&Caller::Trusted), Ok(()));
     }
 
     #[test]
@@ -233,8 +249,10 @@ mod tests {
         let new = NewToken::new("a", &["read"]).unwrap().expiring_ns(expires_ns);
         let (_, secret) = door.folder.create(new).unwrap();
         door.look().unwrap();
-        assert!(door.admit(Some(secret.reveal())).is_ok());
+        let caller = door.admit(Some(secret.reveal())).unwrap();
+        assert_eq!(door.check(&caller), Ok(()));
         clock.advance_ns(expires_ns - 1);
+        assert_eq!(door.check(&caller), Err(Refused::Expired));
         assert_eq!(door.admit(Some(secret.reveal())).unwrap_err(), Refused::Expired);
     }
 

@@ -15,7 +15,8 @@ use crate::endpoint::Needs;
 use crate::error::{Failure, Result};
 use crate::guarded_body::with_guard;
 use crate::request_id;
-use crate::state::{AppState, blocking};
+use crate::state::AppState;
+use crate::under_watch;
 
 /// Counts a request and its answer.
 pub(crate) async fn count(State(state): State<AppState>, request: Request, next: Next) -> Response {
@@ -82,18 +83,8 @@ pub(crate) async fn survive(request: Request, next: Next) -> Response {
 
 /// Looks which tokens there are by now, where the last look is too long ago.
 pub(crate) async fn look(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    if state.door.is_due() {
-        // Where that fails, those go on being taken that were known.
-        if let Err(failure) = look_again(&state).await {
-            tracing::error!(?failure, "can't look at the store's tokens");
-        }
-    }
+    state.look_at_tokens_if_due().await;
     next.run(request).await
-}
-
-async fn look_again(state: &AppState) -> Result<()> {
-    let state = state.clone();
-    blocking(move || Ok(state.door.look()?)).await
 }
 
 /// Lets through who brings a token that gives what the endpoint needs, and everybody where no tokens are asked
@@ -118,7 +109,7 @@ pub(crate) async fn authorize(
         Needs::Store(right) => caller.expect(right, None)?,
     }
     request.extensions_mut().insert(caller.clone());
-    let mut answer = next.run(request).await;
+    let mut answer = under_watch::run(&state, &caller, next.run(request)).await?;
     answer.extensions_mut().insert(AskedBy(caller));
     Ok(answer)
 }
@@ -138,7 +129,7 @@ async fn caller(state: &AppState, token: Option<&str>) -> Result<Caller> {
     let mut admitted = state.door.admit(token);
     if matches!(admitted, Err(Refused::Unknown)) {
         // It may have been made a moment ago.
-        look_again(state).await?;
+        state.look_at_tokens().await?;
         admitted = state.door.admit(token);
     }
     Ok(admitted?)

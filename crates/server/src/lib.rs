@@ -40,6 +40,7 @@ mod shared_sync;
 mod state;
 mod tls;
 mod topic_handles;
+mod under_watch;
 mod unpack;
 mod waiting;
 mod write_timeout;

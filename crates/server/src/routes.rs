@@ -14,6 +14,7 @@ mod queries;
 mod query;
 mod root;
 mod sql;
+mod store;
 mod tables;
 mod timelogs;
 mod tokens;
@@ -37,7 +38,7 @@ const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
 type Route = Endpoint<AppState>;
 
 /// Everything that there is, model by model.
-static ENDPOINTS: [&[Route]; 13] = [
+static ENDPOINTS: [&[Route]; 14] = [
     tables::ENDPOINTS,
     logs::ENDPOINTS,
     topics::ENDPOINTS,
@@ -45,6 +46,7 @@ static ENDPOINTS: [&[Route]; 13] = [
     timelogs::ENDPOINTS,
     changes::ENDPOINTS,
     sql::ENDPOINTS,
+    store::ENDPOINTS,
     queries::ENDPOINTS,
     tokens::ENDPOINTS,
     metrics::ENDPOINTS,

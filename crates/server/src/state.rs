@@ -148,6 +148,24 @@ impl AppState {
         Ok(self.store.begin_query(text, Some(time_max)))
     }
 
+    /// Looks which tokens there are by now.
+    ///
+    /// # Errors
+    /// Where the folder can't be listed.
+    pub(crate) async fn look_at_tokens(&self) -> Result<()> {
+        let state = self.clone();
+        blocking(move || Ok(state.door.look()?)).await
+    }
+
+    /// The same where the last look is too long ago. Where it fails, those go on being taken that were known.
+    pub(crate) async fn look_at_tokens_if_due(&self) {
+        if self.door.is_due()
+            && let Err(failure) = self.look_at_tokens().await
+        {
+            tracing::error!(?failure, "can't look at the store's tokens");
+        }
+    }
+
     /// Waits until the server is told to stop.
     pub(crate) async fn stopped(&self) {
         // Nobody can tell any more: that is the end too.

@@ -1,7 +1,10 @@
 //! Rows of one table, asked for in parts: a range, columns, a condition, an order. For callers who
 //! have these and no statement.
 
+use std::ops::ControlFlow;
+
 use datafusion::arrow::datatypes::DataType;
+use sqlparser::ast::{Query, Select};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use timestrata_engine::{KeyRange, LeadKey, Result};
@@ -10,7 +13,9 @@ use crate::dialect::StandardPrecedence;
 use crate::error::invalid;
 use crate::names::quoted;
 use crate::params::Params;
+use crate::rewrite::{Rewriter, rewrite};
 use crate::schema::SqlTable;
+use crate::statement::{parse, parsed_in};
 
 /// Which rows of a table are wanted, and how.
 ///
@@ -59,18 +64,7 @@ impl Selection {
             Some(names) => names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
         };
         let mut text = format!("SELECT {columns} FROM {}", quoted(&table.name));
-        let mut conditions = bounds(table, &self.range)?;
-        if let Some(condition) = &self.condition {
-            conditions.push(format!("({})", condition_of(condition)?));
-        }
-        if !conditions.is_empty() {
-            text += &format!(" WHERE {}", conditions.join(" AND "));
-        }
-        let order = match &self.order {
-            Some(order) => order_of(order)?,
-            None => quoted(lead(table)?.name()),
-        };
-        text += &format!(" ORDER BY {order}");
+        text += &self.clauses(bounds(table, &self.range)?, &quoted(lead(table)?.name()))?;
         if let Some(limit) = self.limit {
             text += &format!(" LIMIT {limit}");
         }
@@ -78,6 +72,63 @@ impl Selection {
             text += &format!(" OFFSET {}", self.offset);
         }
         Ok(text)
+    }
+
+    /// What picks rows and puts them in order: these conditions and its own, its order or this one.
+    fn clauses(&self, mut conditions: Vec<String>, by_key: &str) -> Result<String> {
+        if let Some(condition) = &self.condition {
+            conditions.push(format!("({})", condition_of(condition)?));
+        }
+        let picked = match conditions.is_empty() {
+            true => String::new(),
+            false => format!(" WHERE {}", conditions.join(" AND ")),
+        };
+        let order = self.order.as_deref().map(order_of).transpose()?;
+        Ok(format!("{picked} ORDER BY {}", order.as_deref().unwrap_or(by_key)))
+    }
+
+    /// Whether its condition or its order holds a query of its own, which may read any table. For callers who ask for
+    /// somebody that may read this one only.
+    ///
+    /// ```
+    /// use timestrata_sql::Selection;
+    ///
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// let of = |condition: &str| Selection { condition: Some(condition.to_owned()), ..Selection::default() };
+    /// assert!(!of("EXTRACT(year FROM time) = 2024").holds_query()?);
+    /// assert!(of("n = (SELECT max(n) FROM others)").holds_query()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is no condition or no order.
+    pub fn holds_query(&self) -> Result<bool> {
+        // As it is planned: of a statement that was written from what was read.
+        let text = format!("SELECT * FROM t{}", self.clauses(Vec::new(), "1")?);
+        let mut statement = parse(&text, usize::MAX)?;
+        let mut counted = CountedQueries::default();
+        parsed_in(&mut statement).into_iter().for_each(|parsed| rewrite(parsed, &mut counted));
+        Ok(counted != CountedQueries { queries: 1, selects: 1 })
+    }
+}
+
+/// How many queries a statement has, and how many parts of them that read tables.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct CountedQueries {
+    queries: usize,
+    selects: usize,
+}
+
+impl Rewriter for CountedQueries {
+    fn enter_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.queries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn enter_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+        self.selects += 1;
+        ControlFlow::Continue(())
     }
 }
 

@@ -87,8 +87,16 @@ pub use commit::commit_together;
     feature = "topic"
 ))]
 pub use extent::Extent;
+#[cfg(all(
+    feature = "graph",
+    feature = "logs",
+    feature = "table",
+    feature = "timelog",
+    feature = "topic"
+))]
+pub use info::{missing_info, store_info};
 #[cfg(all(feature = "graph", feature = "logs", feature = "table", feature = "topic"))]
-pub use owner::{drop_by_name, owner_of, purge_by_name};
+pub use owner::{drop_by_name, owner_of, purge_by_name, purge_by_name_for};
 #[cfg(all(
     feature = "graph",
     feature = "logs",
@@ -145,6 +153,14 @@ mod role;
     feature = "topic"
 ))]
 mod extent;
+#[cfg(all(
+    feature = "graph",
+    feature = "logs",
+    feature = "table",
+    feature = "timelog",
+    feature = "topic"
+))]
+mod info;
 
 /// Its examples run.
 #[cfg(doctest)]

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use timestrata_engine::{Error, ErrorKind, PurgeReport, Result, Store, Stream};
+use timestrata_engine::{
+    Error, ErrorKind, PurgeReport, Result, RunningQuery, Store, Stream, StreamId,
+};
 
 use timestrata_graph::{Graph, GraphPart};
 use timestrata_logs::{Logs, is_logs};
@@ -72,9 +74,29 @@ pub fn drop_by_name(store: &Store, name: &str) -> Result<()> {
 /// # Errors
 /// `NotFound` if there is nothing of a name, `InvalidArgument` for a part of something, which is named; as [`Store::purge`].
 pub fn purge_by_name(store: &Store, names: &[&str]) -> Result<PurgeReport> {
-    if names.is_empty() {
-        return store.purge(None);
+    match names.is_empty() {
+        true => store.purge(None),
+        false => store.purge(Some(&streams_of(store, names)?)),
     }
+}
+
+/// The same until nobody waits for it any more: [`Store::purge_for`].
+///
+/// # Errors
+/// As [`purge_by_name`]; `Cancelled` and `TimedOut` where the query has ended.
+pub fn purge_by_name_for(
+    store: &Store,
+    names: &[&str],
+    query: &RunningQuery,
+) -> Result<PurgeReport> {
+    match names.is_empty() {
+        true => store.purge_for(None, query),
+        false => store.purge_for(Some(&streams_of(store, names)?), query),
+    }
+}
+
+/// The streams of what has these names, with all that belongs to it.
+fn streams_of(store: &Store, names: &[&str]) -> Result<Vec<StreamId>> {
     let mut ids = Vec::new();
     for name in names {
         let stream = store.expect_stream(name)?;
@@ -87,7 +109,7 @@ pub fn purge_by_name(store: &Store, names: &[&str]) -> Result<PurgeReport> {
         let parts = streams.iter().filter(|part| owner_of(store, part).as_deref() == Some(name));
         ids.extend(parts.map(|part| part.id()).chain([stream.id()]));
     }
-    store.purge(Some(&ids))
+    Ok(ids)
 }
 
 /// The name of the topic, graph or table that a stream is a part of, and that is there; `None` for what people

@@ -4,7 +4,7 @@
 //! Checksums of files show damage by a disk. An audit also shows changes by somebody who has corrected the
 //! checksums.
 
-use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
 use timestrata_merkle::{Checkpoint, Edge, Hash, Note, Place, TileKind};
 
 use super::Topic;
@@ -46,12 +46,24 @@ impl Topic {
     /// # Errors
     /// `Corruption` that says which record, tile or checkpoint is another than it was.
     pub fn audit(&self, partition: u32) -> Result<Audited> {
+        self.audited(partition, None)
+    }
+
+    /// The same until nobody waits for it any more.
+    ///
+    /// # Errors
+    /// As [`audit`](Self::audit); `Cancelled` and `TimedOut` where the query has ended.
+    pub fn audit_for(&self, partition: u32, query: &RunningQuery) -> Result<Audited> {
+        self.audited(partition, Some(query))
+    }
+
+    fn audited(&self, partition: u32, query: Option<&RunningQuery>) -> Result<Audited> {
         let part = self.partition(partition)?;
         let tree = PartitionTree::copy(&part, &self.store)?;
         let snapshot = self.store.snapshot_of(part.records)?;
         let altered = |what: String| Error::new(ErrorKind::Corruption, format!("{part}: {what}"));
         let (kept, size) = (self.offsets(partition)?.start, tree.size());
-        let mut leaves = Leaves { tree: &tree, tile: None };
+        let mut leaves = Leaves { tree: &tree, tile: None, query };
         let mut counted = 0;
         let mut entry = Vec::new();
         for batch in records(&snapshot, part.records, kept..size)? {
@@ -64,7 +76,7 @@ impl Topic {
                 counted += 1;
             }
         }
-        let root = rebuilt(&tree, altered)?;
+        let root = rebuilt(&tree, query, altered)?;
         if root != tree.root(size)? {
             return Err(altered("its tree doesn't have the root that its leaves make".to_owned()));
         }
@@ -86,10 +98,14 @@ impl Topic {
 
 /// The root of a tree made from its leaves alone; each tile that gets full is held against the one that
 /// is stored.
-fn rebuilt(tree: &PartitionTree<'_>, altered: impl Fn(String) -> Error) -> Result<Hash> {
+fn rebuilt(
+    tree: &PartitionTree<'_>,
+    query: Option<&RunningQuery>,
+    altered: impl Fn(String) -> Error,
+) -> Result<Hash> {
     let mut made = Edge::default();
     let mut wrong = None;
-    let mut leaves = Leaves { tree, tile: None };
+    let mut leaves = Leaves { tree, tile: None, query };
     for offset in 0..tree.size() {
         made.append(leaves.at(offset)?, |tile, subtree, roots| {
             let TileKind::Hashes(level) = tile.kind else { return };
@@ -113,12 +129,15 @@ struct Leaves<'a, 'b> {
     tree: &'a PartitionTree<'b>,
     /// The tile that was read last.
     tile: Option<(u64, Vec<Hash>)>,
+    /// Asked at each tile whether to go on.
+    query: Option<&'a RunningQuery>,
 }
 
 impl Leaves<'_, '_> {
     fn at(&mut self, offset: u64) -> Result<Hash> {
         let index = offset / WIDTH;
         if self.tile.as_ref().is_none_or(|(at, _)| *at != index) {
+            self.query.map_or(Ok(()), RunningQuery::check)?;
             let full = self.tree.size() / WIDTH;
             let hashes = match index < full {
                 true => self.tree.tile(0, index)?,

@@ -1,18 +1,26 @@
 //! Faces over a store that this process has opened.
 
+mod graphs;
 mod logs;
 mod tables;
 mod timelogs;
 mod topics;
 
-use timestrata::logs::{Logs, is_logs};
-use timestrata::table::{Table, is_table};
+use serde_json::Value;
+#[cfg(feature = "sql")]
+use timestrata::SeqNo;
+use timestrata::graph::Graph;
+use timestrata::logs::Logs;
+use timestrata::table::Table;
 use timestrata::timelog::{Codec, Timelog, TimelogOptions, Unit};
 use timestrata::topic::{Topic, TopicOptions};
-use timestrata::{Durability, Store};
+use timestrata::{Durability, Store, purge_by_name_for, store_info};
 
-use super::{Kind, LogsFace, StoreFace, TableFace, TimelogFace, TopicFace};
+#[cfg(feature = "sql")]
+use super::{ChangesFace, ChangesFrom};
+use super::{GraphFace, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace};
 use crate::failure::Result;
+use crate::interrupt::Interrupt;
 
 /// A store that was opened.
 pub(super) struct OpenedStore {
@@ -26,15 +34,12 @@ impl OpenedStore {
 }
 
 impl StoreFace for OpenedStore {
-    fn kind_of(&self, name: &str) -> Result<Option<Kind>> {
-        let Some(stream) = self.store.stream(name) else { return Ok(None) };
-        let is_named = |names: Vec<String>| names.iter().any(|known| known == name);
-        Ok(match () {
-            () if is_table(&stream) => Some(Kind::Table),
-            () if is_logs(&stream) => Some(Kind::Logs),
-            () if is_named(Topic::names(&self.store)) => Some(Kind::Topic),
-            () if is_named(Timelog::names(&self.store)) => Some(Kind::Timelog),
-            () => None,
+    fn names(&self, kind: Kind) -> Result<Vec<String>> {
+        Ok(match kind {
+            Kind::Table => Table::names(&self.store),
+            Kind::Logs => Logs::names(&self.store),
+            Kind::Timelog => Timelog::names(&self.store),
+            Kind::Topic => Topic::names(&self.store),
         })
     }
 
@@ -56,14 +61,21 @@ impl StoreFace for OpenedStore {
         Ok(Box::new(topics::OpenedTopic::new(self.store.clone(), topic)))
     }
 
+    fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>> {
+        let view = Graph::open(&self.store, name)?.view()?;
+        Ok(Box::new(graphs::OpenedGraph { name: name.to_owned(), view }))
+    }
+
+    fn info(&self, name: Option<&str>) -> Result<Value> {
+        let mut info = store_info(&self.store, &self.store.snapshot()?, name)?;
+        info["path"] = self.store.path().map(|path| path.display().to_string()).into();
+        Ok(info)
+    }
+
     fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>> {
         let options = TimelogOptions { codec, unit, ..TimelogOptions::default() };
         let log = Timelog::create(&self.store, name, options)?;
         Ok(Box::new(timelogs::OpenedTimelog(log)))
-    }
-
-    fn topics(&self) -> Result<Vec<String>> {
-        Ok(Topic::names(&self.store))
     }
 
     fn create_topic(&self, name: &str, options: &TopicOptions) -> Result<()> {
@@ -76,17 +88,29 @@ impl StoreFace for OpenedStore {
     }
 
     #[cfg(feature = "sql")]
-    fn changes(
-        &self,
-        name: Option<&str>,
-        since: Option<u64>,
-    ) -> Result<Box<dyn super::ChangesFace>> {
-        let since = since.map(timestrata::SeqNo);
-        let feed = match name {
-            Some(name) => self.store.follow(name, since)?,
-            None => self.store.changes_since(since.unwrap_or_default())?,
-        };
-        Ok(Box::new(OpenedChanges { feed, has_name: name.is_some() }))
+    fn changes(&self, from: ChangesFrom<'_>) -> Result<Box<dyn ChangesFace>> {
+        Ok(Box::new(match from {
+            ChangesFrom::Commit(since) => OpenedChanges {
+                feed: self.store.changes_since(SeqNo(since))?,
+                is_remembered: false,
+            },
+            ChangesFrom::Follower { name, since } => OpenedChanges {
+                feed: self.store.follow(name, since.map(SeqNo))?,
+                is_remembered: true,
+            },
+        }))
+    }
+
+    fn purge(&self, names: &[&str], interrupt: &Interrupt) -> Result<Purged> {
+        let heard = interrupt.clone();
+        let query = self.store.begin_query_for("purge", None, move || !heard.is_heard());
+        let report = purge_by_name_for(&self.store, names, &query)?;
+        Ok(Purged {
+            seq: report.seq.0,
+            files: report.files,
+            bytes: report.bytes,
+            still_read: report.still_read.len() as u64,
+        })
     }
 
     fn sync(&self) -> Result<()> {
@@ -106,11 +130,11 @@ const CHANGES_BYTES: usize = 4 << 20;
 #[cfg(feature = "sql")]
 struct OpenedChanges {
     feed: timestrata::ChangeFeed,
-    has_name: bool,
+    is_remembered: bool,
 }
 
 #[cfg(feature = "sql")]
-impl super::ChangesFace for OpenedChanges {
+impl ChangesFace for OpenedChanges {
     fn next(&mut self, timeout: std::time::Duration) -> Result<Vec<Vec<u8>>> {
         let mut found = self.feed.poll(CHANGES_BYTES)?;
         if found.is_empty() && !timeout.is_zero() && self.feed.wait(timeout)? {
@@ -121,7 +145,7 @@ impl super::ChangesFace for OpenedChanges {
     }
 
     fn save(&mut self) -> Result<()> {
-        if self.has_name {
+        if self.is_remembered {
             self.feed.save(self.feed.last_seq())?;
         }
         Ok(())

@@ -17,8 +17,10 @@ use timestrata::logs::{Bucket, Entries, Facet, FacetsOptions, Query};
 use timestrata::timelog::{Codec, EntryBatch, Unit};
 use timestrata::topic::{OwnedRecord, Record, TopicOptions, TopicRetention};
 use timestrata_client::ReceivedRows;
+use timestrata_codeindex::{Kinds, Linked, Relation, Shown};
 
 use crate::failure::Result;
+use crate::interrupt::Interrupt;
 use crate::output::{FoundEntries, TimelogRows};
 use crate::ranges::TimeRange;
 
@@ -31,6 +33,11 @@ pub(crate) enum Kind {
     Logs,
     Timelog,
     Topic,
+}
+
+impl Kind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::Table, Self::Logs, Self::Timelog, Self::Topic];
 }
 
 /// Rows, batch by batch.
@@ -61,31 +68,57 @@ impl Rows for ReceivedRows {
 
 /// A store.
 pub(crate) trait StoreFace {
+    /// The names of all that is of a kind.
+    fn names(&self, kind: Kind) -> Result<Vec<String>>;
+
     /// What a name stands for; `None` where nothing that has rows is called so.
-    fn kind_of(&self, name: &str) -> Result<Option<Kind>>;
+    fn kind_of(&self, name: &str) -> Result<Option<Kind>> {
+        for kind in Kind::ALL {
+            if self.names(kind)?.iter().any(|known| known == name) {
+                return Ok(Some(kind));
+            }
+        }
+        Ok(None)
+    }
 
     fn table(&self, name: &str) -> Result<Box<dyn TableFace>>;
     fn logs(&self, name: &str) -> Result<Box<dyn LogsFace>>;
     fn timelog(&self, name: &str) -> Result<Box<dyn TimelogFace>>;
     fn topic(&self, name: &str) -> Result<Box<dyn TopicFace>>;
+    fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>>;
+
+    /// What it holds, or one stream of it, as `info --json` prints it.
+    fn info(&self, name: Option<&str>) -> Result<Value>;
 
     /// Makes a time log; fine if it is there as asked for.
     fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>>;
 
-    /// The names of all topics.
-    fn topics(&self) -> Result<Vec<String>>;
     /// Makes a topic; fine if it is there with these options.
     fn create_topic(&self, name: &str, options: &TopicOptions) -> Result<()>;
     fn drop_topic(&self, name: &str) -> Result<()>;
 
-    /// What commits change, behind one of them or behind what a follower has saved.
+    /// What commits change.
     #[cfg(feature = "sql")]
-    fn changes(&self, name: Option<&str>, since: Option<u64>) -> Result<Box<dyn ChangesFace>>;
+    fn changes(&self, from: ChangesFrom<'_>) -> Result<Box<dyn ChangesFace>>;
+
+    /// Erases what was deleted or replaced in what has these names, or in all, until it is given up by an interrupt.
+    fn purge(&self, names: &[&str], interrupt: &Interrupt) -> Result<Purged>;
 
     /// Makes durable what was written.
     fn sync(&self) -> Result<()>;
     /// Ends it in good order.
     fn close(&self) -> Result<()>;
+}
+
+/// What a purge has erased.
+#[derive(Debug)]
+pub(crate) struct Purged {
+    /// The last commit before it.
+    pub(crate) seq: u64,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    /// Files that somebody reads just now, and that go with their readers.
+    pub(crate) still_read: u64,
 }
 
 /// Which rows of a table are wanted.
@@ -128,17 +161,20 @@ pub(crate) trait TailFace {
     fn next(&mut self) -> Result<Option<Entries>>;
 }
 
+/// Which entries of a time log are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EntriesWanted {
+    pub(crate) range: TimeRange,
+    pub(crate) limit: Option<usize>,
+    pub(crate) reverse: bool,
+}
+
 pub(crate) trait TimelogFace {
     fn unit(&self) -> Unit;
     fn codec(&self) -> Codec;
     /// Appends entries in one commit, which is durable once the store was synced.
     fn append(&self, batch: EntryBatch) -> Result<()>;
-    fn rows(
-        &self,
-        range: TimeRange,
-        reverse: bool,
-        limit: Option<usize>,
-    ) -> Result<Box<dyn TimelogRows>>;
+    fn rows(&self, wanted: EntriesWanted) -> Result<Box<dyn TimelogRows>>;
     /// Deletes those of a range of times, durably. Gives how many there were.
     fn delete(&self, range: TimeRange) -> Result<u64>;
 }
@@ -209,6 +245,32 @@ pub(crate) trait RecordsFace {
     fn poll(&mut self, timeout: Duration, most: usize, take: TakeRecord<'_>) -> Result<usize>;
     /// Ends it; what a group was given is committed.
     fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// A graph of sources; what is asked by a name is an error where nothing has it.
+pub(crate) trait GraphFace {
+    /// What has a name.
+    fn named(&self, name: &str) -> Result<Vec<Shown>>;
+    /// What everything that has a name is linked to.
+    fn links(&self, name: &str, relation: Relation) -> Result<Vec<Linked>>;
+    /// A shortest chain from one name to another, if there is one.
+    fn chain(&self, from: &str, to: &str) -> Result<Option<Vec<Shown>>>;
+    fn kinds(&self) -> Result<Kinds>;
+    /// All blocks, then all edges, a line of JSON each without the line's end.
+    fn lines(&self, has_content: bool, take: TakeLine<'_>) -> Result<()>;
+}
+
+/// Takes a line.
+pub(crate) type TakeLine<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
+
+/// Where changes begin.
+#[cfg(feature = "sql")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ChangesFrom<'a> {
+    /// Behind a commit. Nothing is remembered.
+    Commit(u64),
+    /// Behind what this follower has saved; one that is new begins behind `since`, or with the next commit.
+    Follower { name: &'a str, since: Option<u64> },
 }
 
 /// Commits, each as a line of JSON.

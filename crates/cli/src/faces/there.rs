@@ -1,5 +1,6 @@
 //! Faces over a server that has the store open.
 
+mod graphs;
 mod logs;
 mod records;
 mod tables;
@@ -11,8 +12,11 @@ use timestrata::timelog::{Codec, Unit};
 use timestrata::topic::{Stamp, TopicOptions, TopicRetention};
 use timestrata_client::{Request, Server};
 
-use super::{Kind, LogsFace, StoreFace, TableFace, TimelogFace, TopicFace};
+#[cfg(feature = "sql")]
+use super::{ChangesFace, ChangesFrom};
+use super::{GraphFace, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace};
 use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
 
 /// A store behind a server, at a moment of the past if one is named.
 #[derive(Clone)]
@@ -29,13 +33,6 @@ impl ServedStore {
     /// A request that reads.
     fn get(&self, path: &[&str]) -> Request<'_> {
         self.server.get(path).with_some("at", self.at.as_deref())
-    }
-
-    /// The names of all that is of a model.
-    fn names(&self, path: &str) -> Result<Vec<String>> {
-        let names = self.get(&[path]).json()?;
-        let names = names.as_array().into_iter().flatten();
-        Ok(names.filter_map(|name| name.as_str().map(str::to_owned)).collect())
     }
 }
 
@@ -79,20 +76,21 @@ fn retention_members(retention: &TopicRetention) -> Map<String, Value> {
     members.as_object().cloned().unwrap_or_default()
 }
 
+/// Below which path a server has what is of a kind.
+fn path_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Table => "tables",
+        Kind::Logs => "logs",
+        Kind::Timelog => "timelogs",
+        Kind::Topic => "topics",
+    }
+}
+
 impl StoreFace for ServedStore {
-    fn kind_of(&self, name: &str) -> Result<Option<Kind>> {
-        let kinds = [
-            ("tables", Kind::Table),
-            ("logs", Kind::Logs),
-            ("timelogs", Kind::Timelog),
-            ("topics", Kind::Topic),
-        ];
-        for (path, kind) in kinds {
-            if self.names(path)?.iter().any(|known| known == name) {
-                return Ok(Some(kind));
-            }
-        }
-        Ok(None)
+    fn names(&self, kind: Kind) -> Result<Vec<String>> {
+        let names = self.get(&[path_of(kind)]).json()?;
+        let names = list(&names, "names")?.iter();
+        Ok(names.filter_map(|name| name.as_str().map(str::to_owned)).collect())
     }
 
     fn table(&self, name: &str) -> Result<Box<dyn TableFace>> {
@@ -111,14 +109,23 @@ impl StoreFace for ServedStore {
         Ok(Box::new(topics::ServedTopic::new(self.clone(), name)))
     }
 
+    fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>> {
+        Ok(Box::new(graphs::ServedGraph { store: self.clone(), name: name.to_owned() }))
+    }
+
+    fn info(&self, name: Option<&str>) -> Result<Value> {
+        let mut info = self.get(&["info"]).with_some("name", name).json()?;
+        if !info.is_object() {
+            return Err(unlike("streams"));
+        }
+        info["path"] = self.server.url().into();
+        Ok(info)
+    }
+
     fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>> {
         let body = json!({ "codec": codec.name(), "unit": unit.name() });
         self.server.request("PUT", &["timelogs", name]).send_json(&body)?;
         self.timelog(name)
-    }
-
-    fn topics(&self) -> Result<Vec<String>> {
-        self.names("topics")
     }
 
     fn create_topic(&self, name: &str, options: &TopicOptions) -> Result<()> {
@@ -139,29 +146,27 @@ impl StoreFace for ServedStore {
     }
 
     #[cfg(feature = "sql")]
-    fn changes(
-        &self,
-        name: Option<&str>,
-        since: Option<u64>,
-    ) -> Result<Box<dyn super::ChangesFace>> {
-        let since = match name {
-            None => since.unwrap_or(0),
-            // One that is new is made; of one that is known the answer tells how far it is.
-            Some(name) => {
-                let known = self.server.get(&["followers"]).json()?;
-                let known = list(&known, "followers")?.iter().find(|one| one["name"] == name);
-                match known {
-                    Some(known) => number(known, "seq")?,
-                    None => {
-                        let body = since.map_or(json!({}), |since| json!({ "seq": since }));
-                        let made = self.server.request("PUT", &["followers", name]);
-                        number(&made.send_json(&body)?, "seq")?
-                    }
-                }
+    fn changes(&self, from: ChangesFrom<'_>) -> Result<Box<dyn ChangesFace>> {
+        let server = self.server.clone();
+        Ok(Box::new(match from {
+            ChangesFrom::Commit(since) => ServedChanges { server, follower: None, since },
+            ChangesFrom::Follower { name, since } => {
+                let since = place_of(&server, name, since)?;
+                ServedChanges { server, follower: Some(name.to_owned()), since }
             }
-        };
-        let (server, name) = (self.server.clone(), name.map(str::to_owned));
-        Ok(Box::new(ServedChanges { server, name, since }))
+        }))
+    }
+
+    fn purge(&self, names: &[&str], _: &Interrupt) -> Result<Purged> {
+        // An interrupt ends the connection, and with that the server gives it up.
+        let report =
+            self.server.request("POST", &["purge"]).send_json(&json!({ "names": names }))?;
+        Ok(Purged {
+            seq: number(&report, "seq")?,
+            files: number(&report, "files")?,
+            bytes: number(&report, "bytes")?,
+            still_read: number(&report, "still_read")?,
+        })
     }
 
     fn sync(&self) -> Result<()> {
@@ -174,16 +179,29 @@ impl StoreFace for ServedStore {
     }
 }
 
+/// How far a follower is. One that is new is made.
+#[cfg(feature = "sql")]
+fn place_of(server: &Server, name: &str, since: Option<u64>) -> Result<u64> {
+    let known = server.get(&["followers"]).json()?;
+    match list(&known, "followers")?.iter().find(|one| one["name"] == name) {
+        Some(known) => number(known, "seq"),
+        None => {
+            let body = since.map_or(json!({}), |since| json!({ "seq": since }));
+            number(&server.request("PUT", &["followers", name]).send_json(&body)?, "seq")
+        }
+    }
+}
+
 #[cfg(feature = "sql")]
 struct ServedChanges {
     server: Server,
-    name: Option<String>,
+    follower: Option<String>,
     /// The last commit that was given.
     since: u64,
 }
 
 #[cfg(feature = "sql")]
-impl super::ChangesFace for ServedChanges {
+impl ChangesFace for ServedChanges {
     fn next(&mut self, timeout: std::time::Duration) -> Result<Vec<Vec<u8>>> {
         let request = self.server.get(&["changes"]).with("since", self.since.to_string());
         let mut lines = request.with("wait", format!("{}ms", timeout.as_millis())).lines()?;
@@ -200,7 +218,7 @@ impl super::ChangesFace for ServedChanges {
     }
 
     fn save(&mut self) -> Result<()> {
-        if let Some(name) = &self.name {
+        if let Some(name) = &self.follower {
             let body = json!({ "seq": self.since });
             self.server.request("PUT", &["followers", name]).send_json(&body)?;
         }

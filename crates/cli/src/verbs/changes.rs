@@ -8,7 +8,7 @@ use serde_json::Value;
 use timestrata::{Access, ErrorKind};
 
 use super::counted;
-use crate::faces::StoreArg;
+use crate::faces::{ChangesFrom, StoreArg};
 use crate::failure::{Failure, Result};
 use crate::interrupt::{Interrupt, is_output_closed};
 use crate::output::{FormArg, ReportFormat};
@@ -49,12 +49,14 @@ pub(crate) struct ChangesArgs {
 
 pub(crate) fn run(arguments: &ChangesArgs) -> Result<()> {
     let interrupt = Interrupt::listen()?;
-    let access = match arguments.name {
-        Some(_) => Access::WriteExisting,
-        None => Access::Read,
+    let (access, from) = match arguments.name.as_deref() {
+        Some(name) => {
+            (Access::WriteExisting, ChangesFrom::Follower { name, since: arguments.since })
+        }
+        None => (Access::Read, ChangesFrom::Commit(arguments.since.unwrap_or(0))),
     };
     let store = arguments.store.open(access, Some(&interrupt))?;
-    let mut changes = store.changes(arguments.name.as_deref(), arguments.since)?;
+    let mut changes = store.changes(from)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let timeout = if arguments.follow { LOOK } else { Duration::ZERO };
     while !interrupt.is_heard() && !is_output_closed() {

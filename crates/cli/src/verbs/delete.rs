@@ -15,7 +15,7 @@ use crate::ranges::{arrivals, range};
 #[command(after_help = "\
 The range is half-open: --from is in it, --to is not. Integers are in the log's unit. The \
 rows are gone at once; their room on disk is freed by compaction. Of a log, times are those of arrival. A server \
-deletes rows of a table if it lets SQL write ('sql.may_write'), and no entries of a log.
+deletes rows of a table if it lets SQL write ('sql.may_write').
 
 Examples:
   timestrata delete ./store weather --to 2013-02-01

@@ -8,7 +8,9 @@ use clap::Args;
 
 use super::counted;
 use crate::at::At;
-use crate::faces::{Kind, RecordsFace, Rows, RowsWanted, Start, StartPlace, StoreArg, StoreFace};
+use crate::faces::{
+    EntriesWanted, Kind, RecordsFace, Rows, RowsWanted, Start, StartPlace, StoreArg, StoreFace,
+};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::output::{EntryRows, FileFormat, Format, Request, write_batches, write_to};
@@ -116,7 +118,8 @@ impl ExportedRows {
             Some(Kind::Timelog) => {
                 let log = store.timelog(name)?;
                 let range = range(from, to, log.unit())?;
-                let (rows, unit) = (log.rows(range, false, None)?, log.unit());
+                let wanted = EntriesWanted { range, limit: None, reverse: false };
+                let (rows, unit) = (log.rows(wanted)?, log.unit());
                 return Ok(Self::Timelog(Request { rows, unit, columns: columns.clone() }));
             }
             Some(Kind::Topic) => {

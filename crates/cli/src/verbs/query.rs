@@ -4,7 +4,7 @@ use clap::Args;
 use timestrata::logs::Query;
 
 use crate::at::At;
-use crate::faces::{Kind, RowsWanted, StoreArg, StoreFace};
+use crate::faces::{EntriesWanted, Kind, RowsWanted, StoreArg, StoreFace};
 use crate::failure::{Failure, Result};
 use crate::message;
 use crate::output::{self, EntryRows, FormArg, Format, Request};
@@ -73,11 +73,9 @@ pub(crate) fn run(arguments: &QueryArgs) -> Result<()> {
     }
     let log = store.timelog(&arguments.name)?;
     let range = range(arguments.from.as_deref(), arguments.to.as_deref(), log.unit())?;
-    let request = Request {
-        rows: log.rows(range, arguments.reverse, arguments.limit)?,
-        unit: log.unit(),
-        columns: arguments.columns.clone(),
-    };
+    let wanted = EntriesWanted { range, limit: arguments.limit, reverse: arguments.reverse };
+    let request =
+        Request { rows: log.rows(wanted)?, unit: log.unit(), columns: arguments.columns.clone() };
     output::write(&request, arguments.form.get())?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use timestrata::{Io, MissingRange, RepairOptions, RepairReport};
+use timestrata::{Io, RepairOptions, RepairReport, missing_info};
 
 use super::counted;
 use crate::faces::expect_directory;
@@ -71,22 +71,9 @@ fn as_json(report: &RepairReport) -> Value {
         "manifest_lost": report.manifest_lost,
         "streams": streams.collect::<Vec<_>>(),
         "pins": report.pins,
-        "missing": report.missing.iter().map(missing_as_json).collect::<Vec<_>>(),
+        "missing": report.missing.iter().map(missing_info).collect::<Vec<_>>(),
         "lost": report.lost,
         "left_out": left_out.collect::<Vec<_>>(),
         "doubts": report.doubts,
-    })
-}
-
-/// Rows that can't be read.
-pub(super) fn missing_as_json(missing: &MissingRange) -> Value {
-    json!({
-        "stream": missing.stream,
-        "key_min": missing.key_min.to_string(),
-        "key_max": missing.key_max.to_string(),
-        "rows": missing.rows,
-        "path": missing.file.display().to_string(),
-        "offset": missing.offset,
-        "why": missing.why,
     })
 }

@@ -23,6 +23,7 @@ mod seen;
 mod serve;
 mod sql;
 mod tables;
+mod tls;
 mod tokens;
 mod topics;
 mod words;

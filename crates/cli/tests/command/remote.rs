@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use crate::runner::{Ran, Runner};
 use crate::serve::Server;
 
@@ -97,7 +99,36 @@ const READS: &[&str] = &[
     "groups STORE payments --json",
     "changes STORE",
     "changes STORE --json --since 2",
+    "topic audit STORE payments",
+    "topic audit STORE nothing",
+    "graph find STORE code area",
+    "graph find STORE code area --json",
+    "graph find STORE code nothing",
+    "graph find STORE nothing area",
+    "graph show STORE code callers Shape",
+    "graph show STORE code callers side --json",
+    "graph show STORE code members shape.py",
+    "graph show STORE code imports Shape",
+    "graph path STORE code main side",
+    "graph path STORE code side main",
+    "graph path STORE code main nothing",
+    "graph stats STORE code",
+    "graph stats STORE code --json",
+    "graph export STORE code",
+    "graph export STORE code --format text",
+    "graph export STORE code --format dot",
+    "info STORE nothing",
 ];
+
+/// Makes a graph of sources, which only a directory's can be.
+fn index(runner: &Runner) {
+    runner.dir("tree");
+    let shape =
+        "class Shape:\n    def area(self):\n        return self.side()\n    def side(self): ...\n";
+    runner.file("tree/shape.py", shape);
+    runner.file("tree/main.py", "from shape import Shape\n\ndef main():\n    Shape().area()\n");
+    runner.ok(&["graph", "index", "store", "code", "tree"]);
+}
 
 fn words<'a>(verb: &'a str, store: &'a str) -> Vec<&'a str> {
     let mut parts = verb.split('|');
@@ -110,6 +141,7 @@ fn words<'a>(verb: &'a str, store: &'a str) -> Vec<&'a str> {
 fn what_a_server_says_is_what_its_directory_says() {
     let runner = Runner::new();
     fill(&runner, "store");
+    index(&runner);
     let run = |store: &str| -> Vec<Ran> {
         READS.iter().map(|verb| runner.run(&words(verb, store))).collect()
     };
@@ -122,7 +154,7 @@ fn what_a_server_says_is_what_its_directory_says() {
         assert!(!there.err.contains("panicked"), "{verb}: {there:?}");
     }
     // Enough of them found something.
-    assert!(here.iter().filter(|ran| ran.code == 0 && !ran.out.is_empty()).count() > 35);
+    assert!(here.iter().filter(|ran| ran.code == 0 && !ran.out.is_empty()).count() > 48);
 }
 
 #[test]
@@ -146,6 +178,7 @@ fn what_is_written_through_a_server_is_as_if_it_were_written_into_its_directory(
     both(&server.url, "topic create STORE spare");
     both(&server.url, "topic delete STORE spare");
     both(&server.url, "delete STORE prices --to 2024-05-01T09:00:01Z");
+    both(&server.url, "delete STORE app --to 2001-01-01");
     both(&server.url, "delete STORE payments --all");
     let wrong = there.file("wrong.csv", "time,price\n2024-05-01T10:00:00Z,11\nnever,12\n");
     let ingest = |url: &str, more: &[&str]| {
@@ -191,7 +224,13 @@ fn a_server_deletes_rows_of_a_table_where_sql_may_write() {
     let delete = ["delete", &server.url, "trades", "--to", "2024-05-01T09:00:01Z"];
     assert_eq!(runner.told(&delete), "deleted 1 row from 'trades'\n");
     runner.fails(&["delete", &server.url, "trades", "--to", "7"], 2, &["times as text"]);
-    runner.fails(&["delete", &server.url, "app", "--all"], 1, &["no entries of a log"]);
+    let arrived =
+        runner.ok(&["query", &server.url, "app", "--columns", "timestamp", "--format", "csv"]);
+    let second = arrived.lines().nth(2).unwrap();
+    let verb = ["delete", &server.url, "app", "--to", second];
+    assert_eq!(runner.told(&verb), "deleted 1 row from 'app'\n");
+    let verb = ["delete", &server.url, "app", "--all"];
+    assert_eq!(runner.told(&verb), "deleted 2 rows from 'app'\n");
     drop(server);
     assert_eq!(
         runner.told(&["delete", "store", "trades", "--all"]),
@@ -226,6 +265,7 @@ fn a_token_comes_from_a_file_and_stays_out_of_messages() {
 fn what_makes_no_sense_of_a_server_says_what_to_do_instead() {
     let runner = Runner::new();
     let url = "http://127.0.0.1:1";
+    runner.file("edges.csv", "source,target,kind\n");
     for (verb, word) in [
         (&["serve", url][..], "give the directory"),
         (&["mcp", url], "give the directory"),
@@ -233,14 +273,72 @@ fn what_makes_no_sense_of_a_server_says_what_to_do_instead() {
         (&["repair", url], "stop the server"),
         (&["backup", url, "copy"], "beside the server"),
         (&["compact", url], "a server compacts by itself"),
-        (&["info", url], "give its directory"),
-        (&["graph", "stats", url, "code"], "give its directory"),
+        (&["graph", "index", url, "code", "."], "stop the server"),
+        (&["graph", "import", url, "code", "edges.csv"], "stop the server"),
         (&["checkpoint", url, "payments", "--key", "k"], "the server signs by its own"),
     ] {
         let ran = runner.fails(verb, 2, &[word]);
         assert!(!ran.err.contains("panicked"), "{ran:?}");
     }
     runner.fails(&["topic", "list", "http://me:secret@host"], 1, &["is no address of a server"]);
+}
+
+#[test]
+fn a_server_tells_what_its_store_holds_and_not_where() {
+    let runner = Runner::new();
+    fill(&runner, "store");
+    index(&runner);
+    let info = |store: &str, more: &[&str]| -> Value {
+        let told = runner.ok(&[&["info", store, "--json"], more].concat());
+        serde_json::from_str(&told).unwrap()
+    };
+    let server = Server::start(&runner);
+    // Memory and log are each process's own.
+    let members = ["id", "last_seq", "oldest_seq", "damaged", "quarantine_files"];
+    let of_stream =
+        ["name", "properties", "rows", "edges", "first", "last", "runs", "fields", "parts"];
+    for name in [&[][..], &["trades"], &["code"], &["payments"], &["app"]] {
+        let (here, there) = (info("store", name), info(&server.url, name));
+        for member in members {
+            assert_eq!(here[member], there[member], "{member} {name:?}");
+        }
+        let [here, there] = [&here, &there].map(|info| info["streams"].as_array().unwrap());
+        assert_eq!((here.len(), here.is_empty()), (there.len(), false), "{name:?}");
+        for (here, there) in here.iter().zip(there) {
+            for member in of_stream {
+                assert_eq!(here[member], there[member], "{member} {name:?}");
+            }
+        }
+    }
+    let text = runner.ok(&["info", &server.url]);
+    assert!(text.starts_with(&format!("store {}\n", server.url)), "{text}");
+    assert!(text.contains("5 streams") && text.contains(" blocks, "), "{text}");
+    assert!(runner.ok(&["info", &server.url, "trades"]).contains("Float64"));
+    let then = info(&server.url, &["--at", "1"]);
+    assert!(then["streams"].as_array().unwrap().len() < 5, "{then}");
+}
+
+#[test]
+fn a_server_purges_its_store_and_names_the_follower_that_prevents_it() {
+    let runner = Runner::new();
+    let server = Server::start(&runner);
+    let url = server.url.as_str();
+    fill(&runner, url);
+    runner.ok(&["delete", url, "prices", "--all"]);
+    runner.ok(&["changes", url, "--name", "index"]);
+    runner.ok(&["delete", url, "app", "--all"]);
+    runner.fails(&["purge", url], 1, &["follower 'index'", "save its place, or remove it"]);
+    runner.ok(&["changes", url, "--name", "index"]);
+    let told = runner.told(&["purge", url, "prices", "app"]);
+    assert!(told.starts_with("erased what was deleted or replaced up to commit "), "{told}");
+    runner.fails(&["purge", url, "nothing"], 1, &["no stream 'nothing'"]);
+    let told = runner.told(&["purge", url]);
+    assert!(told.contains(": removed "), "{told}");
+    assert_eq!(runner.ok(&["query", url, "trades", "--format", "csv"]).lines().count(), 4);
+    drop(server);
+    let told = runner.told(&["purge", "store"]);
+    assert!(told.contains(": removed "), "{told}");
+    runner.ok(&["check", "store"]);
 }
 
 #[test]

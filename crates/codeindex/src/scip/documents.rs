@@ -16,7 +16,8 @@ use super::symbols::{Symbol, Symbols, has_role};
 use super::wire::{Decoded, Document};
 use crate::diff::Diff;
 use crate::files::Skipped;
-use crate::nodes::{self, EXTERNAL, FILE, Put, node_id, set, set_names};
+use crate::ids::{EXTERNAL, node_id};
+use crate::nodes::{self, FILE, Put, set, set_names};
 
 /// The kind of edge for what is named and not called.
 const REFERENCES: &str = "references";

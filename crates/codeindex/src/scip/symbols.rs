@@ -14,7 +14,7 @@ use super::positions::{At, Range};
 use super::symbol::{self, Suffix};
 use super::wire::{Decoded, Index, refused};
 use crate::files::Skipped;
-use crate::nodes::symbol_id;
+use crate::ids::symbol_id;
 
 /// A symbol that is seen beyond its own file.
 #[derive(Debug)]

@@ -23,6 +23,19 @@ impl Engine {
         Ok(loaded.map(|loaded| loaded.state.followers).unwrap_or_default())
     }
 
+    /// An error where nothing would be kept for a follower that is to be made.
+    pub(crate) fn check_can_follow(&self, name: &str) -> Result<()> {
+        check_name("follower", name)?;
+        if self.lock_manifest()?.history().is_some() {
+            return Ok(());
+        }
+        let message = format!(
+            "there can be no follower '{name}': this store keeps no history, so that what it has not seen would go"
+        );
+        let hint = "set history_min to how long commits are to be kept, such as '10m', and open the store again";
+        Err(Error::new(ErrorKind::HistoryLost, message).hinting(hint))
+    }
+
     /// Notes durably that a follower has done all commits up to this one; gives how far it is. Never goes back.
     pub(crate) fn save_follower(&self, name: &str, seq: SeqNo) -> Result<SeqNo> {
         check_name("follower", name)?;

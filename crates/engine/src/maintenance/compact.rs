@@ -20,6 +20,29 @@ use crate::state::{Edit, Engine, Slot, StoreState, StreamState, Version, heeded}
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result, Settings, Stream};
 
+/// For whom a stream is compacted.
+#[derive(Clone, Copy)]
+pub(crate) enum CompactedFor<'a> {
+    /// Nobody: what is not useful yet is left, and what is under way is given up when the store closes.
+    Nobody,
+    /// Somebody who wants all of it, and is asked now and then whether to go on.
+    Caller(&'a dyn Fn() -> Result<()>),
+}
+
+impl CompactedFor<'_> {
+    fn wants_all(self) -> bool {
+        matches!(self, Self::Caller(_))
+    }
+
+    /// Whether to go on.
+    fn goes_on(self, engine: &Engine) -> Result<bool> {
+        match self {
+            Self::Nobody => Ok(!engine.workers.is_stopping()),
+            Self::Caller(go_on) => go_on().map(|()| true),
+        }
+    }
+}
+
 /// A stream as compaction finds it.
 pub(crate) struct CompactionTarget {
     slot: Slot,
@@ -74,15 +97,24 @@ impl CompactionTarget {
 
 impl Engine {
     /// Compacts a stream, or all, until nothing is left to do. What has to be left out because it is
-    /// damaged is an error, once all else is done.
-    pub(crate) fn compact_fully(&self, only: Option<Slot>) -> Result<()> {
+    /// damaged is an error, once all else is done. `go_on` is asked now and then, and nothing is left half done.
+    pub(crate) fn compact_fully(
+        &self,
+        only: Option<Slot>,
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
         self.flush_all()?;
         let slots: Vec<Slot> = match only {
             Some(slot) => vec![slot],
             None => self.core.lock().live().map(|(slot, _)| slot).collect(),
         };
         for slot in &slots {
-            while self.retain_step(*slot)? || self.compact_step(*slot, true)? {}
+            go_on()?;
+            while self.retain_step(*slot)?
+                || self.compact_step(*slot, CompactedFor::Caller(go_on))?
+            {
+                go_on()?;
+            }
         }
         self.reserve.restore();
         let damaged = self.folder.damage.ids();
@@ -98,12 +130,12 @@ impl Engine {
 
     /// Does the most useful compaction of a stream; false if there is none. A run that turns out to be
     /// damaged is set aside, and the others are gone on with.
-    pub(crate) fn compact_step(&self, slot: Slot, force: bool) -> Result<bool> {
+    pub(crate) fn compact_step(&self, slot: Slot, whom: CompactedFor<'_>) -> Result<bool> {
         let _compacting = self.compacting.lock();
         loop {
             self.check_writable()?;
             let known = self.folder.damage.ids();
-            match self.compact_around(slot, force, &known) {
+            match self.compact_around(slot, whom, &known) {
                 Err(error)
                     if error.kind() == ErrorKind::Corruption
                         && self.folder.damage.ids().iter().any(|id| !known.contains(id)) => {}
@@ -123,7 +155,12 @@ impl Engine {
         Some(CompactionTarget::of(&core, slot, state, damaged))
     }
 
-    fn compact_around(&self, slot: Slot, force: bool, damaged: &[RunId]) -> Result<bool> {
+    fn compact_around(
+        &self,
+        slot: Slot,
+        whom: CompactedFor<'_>,
+        damaged: &[RunId],
+    ) -> Result<bool> {
         let Some(target) = self.compaction_target(slot, damaged) else { return Ok(false) };
         let metas = target.metas();
         let tombstones = target.tombstones();
@@ -133,7 +170,7 @@ impl Engine {
             &target.set_aside,
             &tombstones,
             &self.settings,
-            force,
+            whom.wants_all(),
         );
         let began = self.began(tracing::enabled!(target: "timestrata::compaction", Level::DEBUG));
         match plan {
@@ -149,10 +186,10 @@ impl Engine {
                 Ok(true)
             }
             Some(CompactionPlan::Rewrite(plan)) => {
-                if !force && !self.is_manual() {
+                if !whom.wants_all() && !self.is_manual() {
                     self.wait_for_room(&target, &plan)?;
                 }
-                let Some(added) = self.rewrite(&target, &plan, &tombstones, !force)? else {
+                let Some(added) = self.rewrite(&target, &plan, &tombstones, whom)? else {
                     return Ok(false);
                 };
                 let (outputs, bytes_out) = (added.len(), bytes_of(added.iter()));
@@ -189,13 +226,13 @@ impl Engine {
     }
 
     /// Writes what takes the place of a plan's runs. `None`, and nothing is left of it, if the store is
-    /// being closed meanwhile and the compaction may be given up for that.
+    /// being closed meanwhile and the compaction is given up for that.
     fn rewrite(
         &self,
         target: &CompactionTarget,
         plan: &Rewrite,
         tombstones: &Tombstones,
-        ends_with_store: bool,
+        whom: CompactedFor<'_>,
     ) -> Result<Option<Vec<RunMeta>>> {
         let inputs: Vec<_> =
             target.version.runs.iter().filter(|run| plan.inputs.contains(&run.meta.id)).collect();
@@ -215,7 +252,7 @@ impl Engine {
         let decimals = match plan.format {
             // What can't be read now ends the merge, which tells of it.
             RunFormat::Cold => {
-                let goes_on = || !(ends_with_store && self.workers.is_stopping());
+                let goes_on = || whom.goes_on(self).unwrap_or(false);
                 decimal_columns(&target.stream, &sources, goes_on).unwrap_or_default()
             }
             RunFormat::Hot => Vec::new(),
@@ -232,7 +269,7 @@ impl Engine {
             last_key: None,
             done: Vec::new(),
         };
-        let written = outputs.write_all(merged, ends_with_store);
+        let written = outputs.write_all(merged, whom);
         if matches!(written, Ok(true)) {
             return Ok(Some(outputs.done));
         }
@@ -376,10 +413,10 @@ impl Outputs<'_> {
     fn write_all(
         &mut self,
         merged: impl Iterator<Item = Result<RecordBatch>>,
-        ends_with_store: bool,
+        whom: CompactedFor<'_>,
     ) -> Result<bool> {
         for batch in merged {
-            if ends_with_store && self.engine.workers.is_stopping() {
+            if !whom.goes_on(self.engine)? {
                 return Ok(false);
             }
             self.write(&batch?)?;

@@ -55,8 +55,13 @@ pub struct PurgeReport {
 }
 
 impl Engine {
-    /// Erases what was deleted and replaced in these streams, or in all.
-    pub(crate) fn purge(&self, only: Option<Vec<Slot>>) -> Result<PurgeReport> {
+    /// Erases what was deleted and replaced in these streams, or in all. `go_on` is asked now and then;
+    /// no step is left half done.
+    pub(crate) fn purge(
+        &self,
+        only: Option<Vec<Slot>>,
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<PurgeReport> {
         self.check_writable()?;
         let seq = self.core.lock().last_seq;
         self.check_followers(seq)?;
@@ -69,14 +74,15 @@ impl Engine {
         };
         let slots = only.unwrap_or_else(|| self.core.lock().live().map(|(slot, _)| slot).collect());
         for slot in &slots {
-            self.compact_fully(Some(*slot))?;
+            self.compact_fully(Some(*slot), go_on)?;
         }
         // Also where there was no stream to compact.
         self.flush_all()?;
         self.check_pins(&slots)?;
+        go_on()?;
         let mut manifest = self.lock_manifest()?;
         self.release_log(&mut manifest)?;
-        let mut manifest = self.drop_history(manifest)?;
+        let mut manifest = self.drop_history(manifest, go_on)?;
         let written = manifest.write_anew();
         if !written.map_err(|why| why.failing_in_doubt(|error| self.fail(error)))? {
             let message = "there is no room to write the manifest anew";
@@ -132,6 +138,7 @@ impl Engine {
     fn drop_history<'a>(
         &'a self,
         mut manifest: MutexGuard<'a, ManifestLog>,
+        go_on: &dyn Fn() -> Result<()>,
     ) -> Result<MutexGuard<'a, ManifestLog>> {
         let mut tries = Tries::begin(&*self.io.clock);
         loop {
@@ -140,6 +147,7 @@ impl Engine {
                 return Ok(manifest);
             }
             drop(manifest);
+            go_on()?;
             if !tries.goes_on() {
                 let message =
                     "the store is being read as it was, for which the history has to stay";

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use timestrata_format::StreamId;
 
+use super::compact::CompactedFor;
 use super::until_done;
 use crate::Result;
 use crate::state::{Counters, Engine, Role, Slot, StoreState, StreamState, Version, Work};
@@ -156,7 +157,7 @@ impl Engine {
             }
             let done = self.retain_step(slot).and_then(|retained| match retained {
                 true => Ok(true),
-                false => self.compact_step(slot, false),
+                false => self.compact_step(slot, CompactedFor::Nobody),
             });
             self.note(work, &done);
             match done {

@@ -97,6 +97,10 @@ impl Store {
     pub fn follow(&self, name: &str, since: Option<SeqNo>) -> Result<ChangeFeed> {
         let engine = self.engine();
         let known = self.followers()?.get(name).copied();
+        // What is in memory only is refused for that.
+        if known.is_none() && self.path().is_some() {
+            engine.telling(engine.check_can_follow(name))?;
+        }
         let since = match (known, since) {
             (Some(known), _) => known,
             (None, Some(since)) => since,

@@ -5,7 +5,7 @@ use timestrata_format::StreamId;
 use super::{Store, StoreStats};
 use crate::directory::{self, QuarantinedFile};
 use crate::maintenance::PurgeReport;
-use crate::{CheckReport, Result};
+use crate::{CheckReport, Result, RunningQuery};
 
 impl Store {
     /// Writes all memtables to runs.
@@ -61,7 +61,7 @@ impl Store {
             Some(stream) => Some(self.engine().core.lock().slot_of(stream)?),
             None => None,
         };
-        self.engine().telling(self.engine().compact_fully(slot))
+        self.engine().telling(self.engine().compact_fully(slot, &|| Ok(())))
     }
 
     /// Erases what has been deleted, replaced or dropped by now in one stream or in all: from runs, log and history, and from what was
@@ -96,6 +96,26 @@ impl Store {
     /// `Conflict` where a pin keeps such rows, or a follower by name has not seen all commits: they are named. `Busy` where the past is being
     /// read all the time. `Corruption` where a run is damaged, and so can't be rewritten. `ReadOnly`, `NoSpace`, `Io`.
     pub fn purge(&self, streams: Option<&[StreamId]>) -> Result<PurgeReport> {
+        self.purge_while(streams, &|| Ok(()))
+    }
+
+    /// The same until nobody waits for it any more. What is done by then stays done: another purge goes on from there.
+    ///
+    /// # Errors
+    /// As [`purge`](Self::purge); `Cancelled` and `TimedOut` where the query has ended.
+    pub fn purge_for(
+        &self,
+        streams: Option<&[StreamId]>,
+        query: &RunningQuery,
+    ) -> Result<PurgeReport> {
+        self.purge_while(streams, &|| query.listen())
+    }
+
+    fn purge_while(
+        &self,
+        streams: Option<&[StreamId]>,
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<PurgeReport> {
         let engine = self.engine();
         let slots = match streams {
             Some(streams) => {
@@ -105,7 +125,7 @@ impl Store {
             }
             None => None,
         };
-        engine.telling(engine.purge(slots))
+        engine.telling(engine.purge(slots, go_on))
     }
 
     /// Does one piece of due maintenance in this thread; false if there was none.

@@ -460,3 +460,21 @@ fn followers_beside_writers_miss_nothing() {
         }
     });
 }
+
+#[test]
+fn who_would_make_a_follower_where_nothing_is_kept_is_told_which_setting_to_change() {
+    let machine = Machine::new();
+    let store = machine.open(manual());
+    store.create_stream(keep("events")).unwrap();
+    for since in [None, Some(SeqNo(0)), Some(last(&store))] {
+        let error = store.follow("index", since).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::HistoryLost, "{error}");
+        assert!(error.message().contains("follower 'index'"), "{error}");
+        assert!(error.hint().contains("history_min") && error.hint().contains("open"), "{error}");
+    }
+    assert!(store.followers().unwrap().is_empty());
+    store.close().unwrap();
+    let store = machine.open(kept(manual()));
+    store.follow("index", None).unwrap();
+    assert_eq!(store.followers().unwrap().len(), 1);
+}

@@ -38,6 +38,7 @@ mod provisional;
 mod prune;
 mod pulled_lock;
 mod purge;
+mod purge_beside;
 #[path = "support/quota_disk.rs"]
 mod quota_disk;
 mod range_deletes;
@@ -56,6 +57,8 @@ mod stepped_disk;
 mod support;
 mod telling;
 mod unchanged_keys;
+#[path = "support/until.rs"]
+mod until;
 mod views_and_values;
 #[path = "support/watched_disk.rs"]
 mod watched_disk;

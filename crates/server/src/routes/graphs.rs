@@ -2,6 +2,8 @@
 
 mod blocks;
 mod edges;
+mod export;
+mod names;
 mod walks;
 
 use std::io::BufReader;
@@ -39,6 +41,8 @@ const AS_OF: Parameter =
     parameter("as_of", Form::Time, "Leaves out edges that hold from a later time on");
 const DEPTH: Parameter =
     parameter("depth", Form::Number(u32::MAX as u64), "How many edges away at most");
+const NAME: Parameter =
+    parameter("name", Form::Text, "Its own, that with what it stands in, or a file's path");
 const LIMIT: Parameter = parameter("limit", Form::Number(ITEMS_MAX as u64), "How many at most");
 const TIMEOUT: Parameter =
     parameter("timeout", Form::Duration, "The longest time that it is waited for");
@@ -157,6 +161,45 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("weighted", Form::Truth, "true: whose edges weigh least, not the fewest edges"),
         TIMEOUT,
     ]),
+    Route::get("/graphs/{graph}/names", READ, "What has a name, of a graph of sources", || {
+        get(names::named)
+    })
+    .asks(&[NAME, LIMIT, TIMEOUT]),
+    Route::get(
+        "/graphs/{graph}/links",
+        READ,
+        "What everything that has a name is linked to, with file and line of each place",
+        || get(names::links),
+    )
+    .asks(&[
+        NAME,
+        parameter("relation", Form::OneOf(names::RELATIONS), "Which links"),
+        LIMIT,
+        TIMEOUT,
+    ]),
+    Route::get(
+        "/graphs/{graph}/chain",
+        READ,
+        "A shortest chain of calls, imports and inheritance from one name to another",
+        || get(names::chained),
+    )
+    .asks(&[
+        parameter("source", Form::Text, "The name that it begins at"),
+        parameter("target", Form::Text, "The name that it ends at"),
+        TIMEOUT,
+    ]),
+    Route::get("/graphs/{graph}/kinds", READ, "How many blocks and edges of each kind", || {
+        get(names::kinds)
+    })
+    .asks(&[TIMEOUT]),
+    Route::get(
+        "/graphs/{graph}/export",
+        READ,
+        "All blocks and edges, a line each, which POST of changes takes in",
+        || get(export::export),
+    )
+    .asks(&[parameter("content", Form::Truth, "false: blocks without their content"), TIMEOUT])
+    .gives(&["application/x-ndjson"]),
     Route::put("/graphs/{graph}/edges", WRITE, "Links two blocks, or links them anew", || {
         put(edges::link)
     })

@@ -11,15 +11,18 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use serde_json::json;
+use timestrata_engine::Durability;
 use timestrata_logs::Logs;
 
 use crate::auth::Caller;
 use crate::endpoint::{ADMIN, Class, Form, Needs, Parameter, READ, Takes, WRITE, parameter};
-use crate::error::{Result, success};
+use crate::error::{Failure, Result, success};
 use crate::moments::Reading;
 use crate::routes::Route;
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
+
+use self::parameters::LogRequest;
 
 const FILTER: Parameter = parameter("filter", Form::Text, "A filter; without one all entries");
 const FROM: Parameter = parameter("from", Form::Time, "The first time of the range");
@@ -59,6 +62,13 @@ pub(super) const ENDPOINTS: &[Route] = &[
     Route::delete("/logs/{name}", ADMIN, "Removes the log and its entries, durably", || {
         delete(drop)
     }),
+    Route::delete(
+        "/logs/{name}/entries",
+        WRITE,
+        "Deletes the entries that arrived in a range, in one commit",
+        || delete(delete_range),
+    )
+    .asks(&[FROM, TO]),
     Route::get("/logs/{name}/search", READ, "Entries, with the position to go on from", || {
         get(search::search)
     })
@@ -135,6 +145,22 @@ async fn drop(State(state): State<AppState>, Named(name): Named<String>) -> Resu
         Logs::drop(&state.store, &name)?;
         state.store.sync()?;
         Ok(success(json!({ "dropped": name })))
+    })
+    .await
+}
+
+/// `DELETE /logs/{name}/entries`: those that arrived in a range, in one commit.
+async fn delete_range(mut request: LogRequest) -> Result<Response> {
+    let (from, to) = (request.asked.time("from")?, request.asked.time("to")?);
+    let (state, name) = request.named()?;
+    if from.is_none() && to.is_none() {
+        return Err(Failure::bad_request(
+            "say from or to: without them all entries would go, which DELETE of the log does",
+        ));
+    }
+    blocking(move || {
+        let deleted = state.logs(&name)?.delete_range(from, to, Durability::Synced)?;
+        Ok(success(json!({ "entries": deleted.entries, "seq": deleted.seq.map(|seq| seq.0) })))
     })
     .await
 }

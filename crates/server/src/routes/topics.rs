@@ -217,6 +217,18 @@ pub(super) const ENDPOINTS: &[Route] = &[
     .asks(&[PARTITION])
     .gives(PLAIN),
     Route::get(
+        "/topics/{topic}/audit",
+        READ,
+        "Holds each record against its hash, the hashes against each other, and all against the last checkpoint",
+        || get(proofs::audit),
+    )
+    // It reads all of a partition.
+    .class(Class::Waiting)
+    .asks(&[
+        PARTITION,
+        parameter("timeout", Form::Duration, "The longest time that it may be worked on"),
+    ]),
+    Route::get(
         "/topics/{topic}/log/{partition}/{*file}",
         READ,
         "A partition as files for auditors (C2SP tlog-tiles): checkpoint, tile/L/N, tile/entries/N",

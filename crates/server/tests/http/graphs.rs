@@ -246,3 +246,84 @@ fn a_walk_ends_when_its_time_is_over() {
         assert!(late.contains("took longer"), "{question}: {late}");
     }
 }
+
+/// A function with a name, in a file; what a tree of sources is as a graph.
+fn function(number: u32, qualified: &str, line: u64) -> Value {
+    let said = json!({ "kind": "function", "qualified": qualified, "start": [line, 4] });
+    json!({ "block": id(number), "source_uri": "a.py", "metadata": said, "content": "def" })
+}
+
+#[test]
+fn a_graph_of_sources_is_asked_by_names() {
+    let server = with_graph();
+    let sites = json!({ "sites": [[7, 2], [9, 0]] });
+    let calls = |source, target| json!({ "source": id(source), "kind": "calls", "target": id(target), "properties": sites });
+    change(
+        &server,
+        &[
+            function(1, "main", 1),
+            function(2, "Parser.parse", 5),
+            function(3, "parse", 20),
+            calls(1, 2),
+            calls(2, 3),
+        ],
+    );
+    let found = server.get("/graphs/g/names?name=parse").data();
+    let names = |found: &Value| -> Vec<Value> {
+        found["found"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect()
+    };
+    assert_eq!(
+        (names(&found), &found["is_cut"]),
+        (vec![json!("Parser.parse"), json!("parse")], &json!(false))
+    );
+    assert_eq!(
+        (&found["found"][0]["path"], &found["found"][0]["start"]),
+        (&json!("a.py"), &json!([5, 4]))
+    );
+    let callers = server.get("/graphs/g/links?name=parse&relation=callers").data();
+    assert_eq!(callers["found"][0]["links"][0]["name"], "main");
+    assert_eq!(callers["found"][1]["links"][0]["sites"], sites["sites"]);
+    let cut = server.get("/graphs/g/links?name=parse&relation=callers&limit=1").data();
+    assert_eq!((names(&cut).len(), &cut["is_cut"]), (1, &json!(true)));
+    let chain = server.get("/graphs/g/chain?source=main&target=parse").data();
+    assert_eq!(chain["chain"].as_array().unwrap().len(), 2, "the nearest of that name: {chain}");
+    let none = server.get("/graphs/g/chain?source=parse&target=main").data();
+    assert_eq!(none, json!({ "chain": null }));
+    assert_eq!(
+        server.get("/graphs/g/kinds").data(),
+        json!({ "blocks": { "function": 3 }, "edges": { "calls": 2 } })
+    );
+    for (path, status, why) in [
+        ("names", 400, "say which name"),
+        ("names?name=none", 404, "nothing is called 'none'"),
+        ("links?name=parse", 400, "callers, callees"),
+        ("links?name=parse&relation=friends", 400, "callers, callees"),
+        ("links?name=none&relation=callers", 404, "nothing is called 'none'"),
+        ("chain?source=main", 400, "target"),
+        ("chain?source=main&target=none", 404, "nothing is called 'none'"),
+    ] {
+        let error = server.get(&format!("/graphs/g/{path}")).error(status);
+        assert!(error.contains(why), "{path}: {error}");
+    }
+}
+
+#[test]
+fn an_export_is_taken_in_again_as_it_was() {
+    let server = with_graph();
+    let blocks: Vec<Value> = (0..3_000)
+        .map(|number| json!({ "block": id(number), "content": "x".repeat(100), "metadata": { "n": number } }))
+        .collect();
+    change(&server, &blocks);
+    change(&server, &[edge(1, "calls", 2), edge(2, "calls", 3)]);
+    let exported = server.get_as("/graphs/g/export", LINES);
+    assert_eq!((exported.status, exported.kind.as_str()), (200, LINES));
+    assert_eq!(exported.text().lines().count(), 3_002);
+    server.json("PUT", "/graphs/h", &json!({})).data();
+    server.post("/graphs/h/changes", LINES, &exported.body).data();
+    assert_eq!(server.get_as("/graphs/h/export", LINES).body, exported.body);
+    let bare = server.get_as("/graphs/g/export?content=false", LINES);
+    assert_eq!(bare.text().lines().count(), 3_002);
+    assert!(!bare.text().contains("content") && bare.text().contains("\"n\":2999"));
+    server.get_as("/graphs/g/export", "text/csv").error(406);
+    server.get_as("/graphs/none/export", LINES).error(404);
+}

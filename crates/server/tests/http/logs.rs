@@ -255,3 +255,30 @@ fn entries_can_be_had_in_the_columns_that_they_have() {
     assert_eq!(server.get_as("/logs/app/search", "text/csv").status, 406);
     assert_eq!(server.get_as("/logs/app/tail", "text/csv").status, 406);
 }
+
+#[test]
+fn entries_of_a_range_of_arrivals_are_deleted_in_one_commit_and_no_later_ones() {
+    let server = Harness::new();
+    for message in ["one", "two", "three"] {
+        server.post("/logs/app", "text/plain", message.as_bytes()).data();
+    }
+    let entries = server.get("/logs/app/search").data();
+    let second = entries[1]["timestamp"].as_str().unwrap();
+    let messages = || {
+        let found = server.get("/logs/app/search").data();
+        let each = found.as_array().unwrap().iter();
+        each.map(|entry| entry["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let deleted = server.delete(&format!("/logs/app/entries?from={second}&to=2200-01-01")).data();
+    assert_eq!((&deleted["entries"], deleted["seq"].is_u64()), (&json!(2), true));
+    assert_eq!(messages(), ["one"]);
+    // What arrives later, within the range too, is there.
+    server.post("/logs/app", "text/plain", b"four").data();
+    assert_eq!(messages(), ["one", "four"]);
+    let deleted = server.delete("/logs/app/entries?to=1971-01-01").data();
+    assert_eq!(deleted, json!({ "entries": 0, "seq": null }));
+    assert!(server.delete("/logs/app/entries").error(400).contains("say from or to"));
+    assert!(server.delete("/logs/app/entries?from=never").error(400).contains("from"));
+    assert!(server.delete("/logs/none/entries?to=1971-01-01").error(404).contains("'none'"));
+    assert_eq!(messages(), ["one", "four"]);
+}

@@ -20,6 +20,8 @@ mod metrics;
 mod moments;
 mod proofs;
 mod request_ids;
+mod revoked;
+mod store;
 mod tail;
 mod timelogs;
 mod tls;

@@ -174,3 +174,19 @@ fn a_proof_stands_alone_and_a_server_without_a_key_signs_nothing() {
     server.json("PUT", "/topics/t", &serde_json::json!({})).data();
     assert!(sign(&server).error(403).contains("topics.key_file"));
 }
+
+#[test]
+fn a_server_audits_its_own_topic() {
+    let signing = signing();
+    sign(&signing.server);
+    let audited = signing.server.get("/topics/t/audit").data();
+    let root = signing.server.get("/topics/t/root").data();
+    assert_eq!((&audited["records"], &audited["size"]), (&RECORDS.into(), &RECORDS.into()));
+    assert_eq!(audited["root"], root["root"]);
+    signing.server.get("/topics/t/audit?partition=7").error(400);
+    assert!(signing.server.get("/topics/none/audit").error(404).contains("'none'"));
+    let query = signing.topic.store().begin_query("an audit", None);
+    query.cancel();
+    let ended = signing.topic.audit_for(0, &query).unwrap_err();
+    assert_eq!(ended.kind(), timestrata_engine::ErrorKind::Cancelled);
+}

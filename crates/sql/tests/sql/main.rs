@@ -25,8 +25,11 @@ mod support;
 mod topics;
 mod views;
 mod views_at_random;
+mod views_on_full_disk;
 
 #[path = "../../../engine/tests/engine/golden/files.rs"]
 mod files;
+#[path = "../../../engine/tests/engine/support/quota_disk.rs"]
+mod quota_disk;
 #[path = "../../../engine/tests/engine/support/until.rs"]
 mod until;

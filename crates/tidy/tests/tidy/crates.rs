@@ -33,6 +33,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     (
         "crates/server",
         &[
+            "codeindex",
             "engine",
             "merkle",
             "values",

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use timestrata::Store;
 use timestrata::logs::filter::Filter;
 use timestrata::logs::{
     Bucket, Entries, Facet, FacetsOptions, Logs, LogsView, Query, ShownColumns, Tail,
 };
-use timestrata::{Changes, KeyRange, LeadKey, Store};
 
 use super::super::{LogsFace, TailFace};
 use super::DURABILITY;
@@ -61,11 +61,7 @@ impl LogsFace for OpenedLogs {
     }
 
     fn delete(&self, query: &Query) -> Result<u64> {
-        let rows = self.view.count(query)?;
-        let range = KeyRange::new(query.from.map(LeadKey::Time), query.to.map(LeadKey::Time));
-        let changes = Changes::new().delete_range(self.logs.stream_id(), range);
-        self.store.commit(changes, DURABILITY)?;
-        Ok(rows)
+        Ok(self.logs.delete_range(query.from, query.to, DURABILITY)?.entries)
     }
 }
 

@@ -3,7 +3,7 @@
 use timestrata::Durability;
 use timestrata::timelog::{Codec, EntryBatch, Timelog, Unit};
 
-use super::super::TimelogFace;
+use super::super::{EntriesWanted, TimelogFace};
 use crate::failure::Result;
 use crate::output::{SelectedRows, TimelogRows};
 use crate::ranges::TimeRange;
@@ -24,17 +24,12 @@ impl TimelogFace for OpenedTimelog {
         Ok(())
     }
 
-    fn rows(
-        &self,
-        range: TimeRange,
-        reverse: bool,
-        limit: Option<usize>,
-    ) -> Result<Box<dyn TimelogRows>> {
-        let mut selection = self.0.range(range.bounds())?;
-        if reverse {
+    fn rows(&self, wanted: EntriesWanted) -> Result<Box<dyn TimelogRows>> {
+        let mut selection = self.0.range(wanted.range.bounds())?;
+        if wanted.reverse {
             selection = selection.reverse();
         }
-        if let Some(limit) = limit {
+        if let Some(limit) = wanted.limit {
             selection = selection.limit(limit);
         }
         let (name, codec) = (self.0.name().to_owned(), self.codec());

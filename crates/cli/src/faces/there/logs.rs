@@ -104,11 +104,13 @@ impl LogsFace for ServedLogs {
         Ok(Box::new(ServedTail { logs: self.clone(), filter, after }))
     }
 
-    fn delete(&self, _: &Query) -> Result<u64> {
-        Err(Failure::failed(
-            format!("a server deletes no entries of a log by their times ('{}')", self.name),
-            "set the log's retention, or stop the server and give the directory",
-        ))
+    fn delete(&self, query: &Query) -> Result<u64> {
+        // Without bounds a server would not know that all is meant.
+        let from = query.from.or_else(|| query.to.is_none().then_some(0));
+        let time = |time: Option<i64>| time.map(|time| times::format(time, Unit::Nano));
+        let request = self.store.server.request("DELETE", &["logs", &self.name, "entries"]);
+        let request = request.with_some("from", time(from)).with_some("to", time(query.to));
+        number(&request.json()?, "entries")
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use timestrata::timelog::{Codec, EntryBatch, Timelog, TimelogOptions, Unit};
 use timestrata::{Durability, Settings, Store};
 
-use super::super::TimelogFace;
+use super::super::{EntriesWanted, TimelogFace};
 use super::{ServedStore, number, text};
 use crate::failure::{Failure, Result};
 use crate::output::cell::AsJson;
@@ -79,34 +79,15 @@ impl TimelogFace for ServedTimelog {
         Ok(())
     }
 
-    fn rows(
-        &self,
-        range: TimeRange,
-        reverse: bool,
-        limit: Option<usize>,
-    ) -> Result<Box<dyn TimelogRows>> {
-        Ok(Box::new(ServedRows { log: self.clone(), range, reverse, limit }))
+    fn rows(&self, wanted: EntriesWanted) -> Result<Box<dyn TimelogRows>> {
+        Ok(Box::new(ServedRows { log: self.clone(), wanted }))
     }
 
     fn delete(&self, range: TimeRange) -> Result<u64> {
-        let of_range = |request: timestrata_client::Request<'_>| {
-            with_range(request, range).json().map_err(Failure::from)
-        };
-        let counted = of_range(self.store.get(&["timelogs", &self.name, "count"]))?;
-        let rows = number(&counted, "count")?;
-        let server = &self.store.server;
-        match (range.from, range.to) {
-            // Without bounds a server would not know that all is meant.
-            (None, None) => {
-                let all = TimeRange { from: Some(i64::MIN), to: None };
-                let request = server.request("DELETE", &["timelogs", &self.name, "entries"]);
-                with_range(request, all).json()?;
-            }
-            _ => {
-                of_range(server.request("DELETE", &["timelogs", &self.name, "entries"]))?;
-            }
-        }
-        Ok(rows)
+        // Without bounds a server would not know that all is meant.
+        let from = range.from.or_else(|| range.to.is_none().then_some(i64::MIN));
+        let request = self.store.server.request("DELETE", &["timelogs", &self.name, "entries"]);
+        number(&with_range(request, TimeRange { from, ..range }).json()?, "entries")
     }
 }
 
@@ -121,17 +102,15 @@ fn with_range(
 /// The entries of a range.
 struct ServedRows {
     log: ServedTimelog,
-    range: TimeRange,
-    reverse: bool,
-    limit: Option<usize>,
+    wanted: EntriesWanted,
 }
 
 impl TimelogRows for ServedRows {
     fn rows(&self) -> Box<dyn Iterator<Item = Result<Row>> + '_> {
         Box::new(Pages {
             of: self,
-            range: self.range,
-            left: self.limit.unwrap_or(usize::MAX),
+            range: self.wanted.range,
+            left: self.wanted.limit.unwrap_or(usize::MAX),
             page: PAGE_ENTRIES,
             read: VecDeque::new(),
             is_done: false,
@@ -151,7 +130,7 @@ struct Pages<'a> {
 
 impl Pages<'_> {
     fn read(&mut self) -> Result<()> {
-        let ServedRows { log, reverse, .. } = self.of;
+        let ServedRows { log, wanted: EntriesWanted { reverse, .. } } = self.of;
         let request = log
             .store
             .get(&["timelogs", &log.name, "entries"])

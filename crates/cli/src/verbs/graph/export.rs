@@ -1,15 +1,15 @@
 //! `timestrata graph stats` and `export`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use timestrata::graph::{Find, GraphView, block_line, edge_line};
-use timestrata_codeindex::node_of;
+use timestrata_codeindex::{Kinds, Shown};
 
 use super::super::grouped;
 use super::GraphOfStore;
+use crate::faces::GraphFace;
 use crate::failure::{Failure, Result};
 use crate::output::{Form, FormArg, ReportFormat};
 
@@ -47,16 +47,7 @@ impl Form for GraphFormat {
 }
 
 pub(super) fn stats(arguments: &StatsArgs) -> Result<()> {
-    let view = arguments.of.view()?;
-    let (mut blocks, mut edges) = (BTreeMap::new(), BTreeMap::new());
-    for block in view.find(&Find::default())? {
-        let said: Option<Value> = block.metadata().and_then(|text| serde_json::from_str(text).ok());
-        let kind = said.as_ref().and_then(|said| said.get("kind")?.as_str());
-        *blocks.entry(kind.unwrap_or("other").to_owned()).or_insert(0_u64) += 1;
-    }
-    for edge in view.all_edges()? {
-        *edges.entry(edge?.key.kind.to_string()).or_insert(0_u64) += 1;
-    }
+    let Kinds { blocks, edges } = arguments.of.open()?.kinds()?;
     let mut out = io::stdout().lock();
     let written = if arguments.form.is_json() {
         writeln!(out, "{}", json!({ "blocks": blocks, "edges": edges }))
@@ -73,14 +64,24 @@ pub(super) fn stats(arguments: &StatsArgs) -> Result<()> {
 }
 
 pub(super) fn run(arguments: &GraphExportArgs) -> Result<()> {
-    let view = arguments.of.view()?;
+    let graph = arguments.of.open()?;
     let mut out = BufWriter::new(io::stdout().lock());
     match arguments.form.get() {
-        GraphFormat::Json => json_lines(&view, &mut out)?,
-        GraphFormat::Text => named_edges(&view, &mut out, &["", " -", "-> ", "\n"], "")?,
+        GraphFormat::Json => graph.lines(true, &mut |line| {
+            put(&mut out, line)?;
+            put(&mut out, "\n")
+        })?,
+        GraphFormat::Text => {
+            named_edges(&*graph, &mut |source, kind, target| {
+                put(&mut out, &format!("{source} -{kind}-> {target}\n"))
+            })?;
+        }
         GraphFormat::Dot => {
             put(&mut out, "digraph {\n")?;
-            named_edges(&view, &mut out, &["  ", " -> ", " [label=", "]\n"], "\"")?;
+            named_edges(&*graph, &mut |source, kind, target| {
+                let [source, kind, target] = [source, kind, target].map(quoted);
+                put(&mut out, &format!("  {source} -> {target} [label={kind}]\n"))
+            })?;
             put(&mut out, "}\n")?;
         }
     }
@@ -91,52 +92,37 @@ fn put(out: &mut impl Write, text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).map_err(Failure::output)
 }
 
-/// Lines that 'graph import' takes in again.
-fn json_lines(view: &GraphView, out: &mut impl Write) -> Result<()> {
-    for block in view.find(&Find::default())? {
-        put(out, &format!("{}\n", block_line(&block)))?;
-    }
-    for edge in view.all_edges()? {
-        put(out, &format!("{}\n", edge_line(&edge?)))?;
-    }
-    Ok(())
+/// A text as Graphviz reads it.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Edges with the names of their ends; in Graphviz's words the kind comes last.
+/// Edges, each with the names of its ends around its kind.
 fn named_edges(
-    view: &GraphView,
-    out: &mut impl Write,
-    between: &[&str; 4],
-    quote: &str,
+    graph: &dyn GraphFace,
+    take: &mut dyn FnMut(&str, &str, &str) -> Result<()>,
 ) -> Result<()> {
-    let mut names: BTreeMap<timestrata::graph::BlockId, String> = BTreeMap::new();
-    let mut name = |id| -> Result<String> {
-        if let Some(known) = names.get(&id) {
-            return Ok(known.clone());
+    let mut names: HashMap<String, String> = HashMap::new();
+    graph.lines(false, &mut |line| {
+        let line: Value = serde_json::from_str(line)
+            .map_err(|error| Failure::plain(format!("a line of the graph: {error}")))?;
+        if let Some(id) = line["block"].as_str() {
+            if let Some(shown) = Shown::of_line(&line) {
+                names.insert(id.to_owned(), name_of(shown));
+            }
+            return Ok(());
         }
-        let shown = node_of(view, id)?;
-        let name = match shown {
-            Some(shown) => match (&shown.path, shown.kind.as_str()) {
-                (Some(path), "file") => path.clone(),
-                (Some(path), _) => format!("{path}::{}", shown.qualified),
-                (None, _) => shown.qualified,
-            },
-            None => id.to_string(),
-        };
-        names.insert(id, name.clone());
-        Ok(name)
-    };
-    let quoted = |text: &str| match quote {
-        "" => text.to_owned(),
-        quote => format!("{quote}{}{quote}", text.replace('\\', "\\\\").replace('"', "\\\"")),
-    };
-    let [start, first, second, end] = between;
-    for edge in view.all_edges()? {
-        let key = edge?.key;
-        let (source, target) = (quoted(&name(key.source)?), quoted(&name(key.target)?));
-        let kind = quoted(&key.kind);
-        let (middle, last) = if quote.is_empty() { (kind, target) } else { (target, kind) };
-        put(out, &format!("{start}{source}{first}{middle}{second}{last}{end}"))?;
+        let text = |member: &str| line[member].as_str().unwrap_or_default();
+        // What stands for nothing in the sources has no other name than its id.
+        let name = |id| names.get(id).map_or(id, String::as_str);
+        take(name(text("source")), text("kind"), name(text("target")))
+    })
+}
+
+fn name_of(shown: Shown) -> String {
+    match (shown.path, shown.kind.as_str()) {
+        (Some(path), "file") => path,
+        (Some(path), _) => format!("{path}::{}", shown.qualified),
+        (None, _) => shown.qualified,
     }
-    Ok(())
 }

@@ -6,15 +6,15 @@ mod index;
 mod progress;
 mod show;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use timestrata::Access;
-use timestrata::graph::{Graph, GraphOptions, GraphView};
+use timestrata::graph::{Graph, GraphOptions};
 
 use super::verbs;
 use crate::at::At;
-use crate::faces::{expect_directory, open};
+use crate::faces::{GraphFace, StoreArg, expect_directory, open};
 use crate::failure::Result;
 use crate::output::Form;
 
@@ -52,14 +52,15 @@ verbs! {
     Export: export::GraphExportArgs => export::run,
 }
 
-/// What to do where a server has the store: its graphs are asked for over HTTP, block by block.
-const INSTEAD: &str = "give its directory, which may be read while a server has it open; programs ask the server's /graphs";
+/// What to do where a server has the store: what is read is held against all that the graph has.
+const INSTEAD: &str =
+    "stop the server and give its directory; programs write to the server's /graphs/GRAPH/changes";
 
 /// A graph of a store.
 #[derive(Debug, Args)]
 struct GraphOfStore {
-    /// The store's directory.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The graph.
     graph: String,
     #[command(flatten)]
@@ -67,10 +68,8 @@ struct GraphOfStore {
 }
 
 impl GraphOfStore {
-    fn view(&self) -> Result<GraphView> {
-        expect_directory(&self.dir, INSTEAD)?;
-        let store = self.at.of(open(&self.dir, Access::Read)?)?;
-        Ok(Graph::open(&store, &self.graph)?.view()?)
+    fn open(&self) -> Result<Box<dyn GraphFace>> {
+        self.store.read(&self.at)?.graph(&self.graph)
     }
 }
 

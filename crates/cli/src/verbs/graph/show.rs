@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use timestrata::graph::{Direction, GraphView};
-use timestrata_codeindex::{Relation, Shown, chain, find as find_name, shown_edges};
+use timestrata::graph::Direction;
+use timestrata_codeindex::{Linked, Relation, Shown};
 
 use super::{GraphOfStore, ShownFormat};
 use crate::failure::{Failure, Result};
@@ -66,40 +66,27 @@ pub(crate) struct PathArgs {
     form: FormArg<ShownFormat>,
 }
 
-/// What has a name; an error if nothing has.
-fn named(view: &GraphView, of: &GraphOfStore, name: &str) -> Result<Vec<Shown>> {
-    let found = find_name(view, name)?;
-    if found.is_empty() {
-        return Err(Failure::failed(
-            format!("graph '{}': nothing is called '{name}'", of.graph),
-            "names are as the sources have them: 'parse', 'Parser.parse', 'src/parser.py'",
-        ));
-    }
-    Ok(found)
-}
-
 pub(super) fn find(arguments: &FindArgs) -> Result<()> {
-    let view = arguments.of.view()?;
+    let graph = arguments.of.open()?;
     let mut out = Printer::new(arguments.form.get());
-    for shown in named(&view, &arguments.of, &arguments.name)? {
+    for shown in graph.named(&arguments.name)? {
         out.print(&shown, None)?;
     }
     out.finish()
 }
 
 pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
-    let view = arguments.of.view()?;
     let relation = arguments.what;
-    let (direction, kind) = relation.edges();
+    let (direction, _) = relation.edges();
     let mut out = Printer::new(arguments.form.get());
-    let candidates = named(&view, &arguments.of, &arguments.name)?;
-    let is_one_of_many = candidates.len() > 1;
+    let found = arguments.of.open()?.links(&arguments.name, relation)?;
+    let is_one_of_many = found.len() > 1;
     let mut is_any = false;
-    for of in &candidates {
-        for shown in shown_edges(&view, of.id, direction, kind)? {
+    for Linked { of, links } in &found {
+        for shown in links {
             // A reference stands in the file of who refers.
-            let file = if direction == Direction::In { &shown } else { of };
-            out.print(&shown, Some(&ShownEnd { of, file, is_one_of_many }))?;
+            let file = if direction == Direction::In { shown } else { of };
+            out.print(shown, Some(&ShownEnd { of, file, is_one_of_many }))?;
             is_any = true;
         }
     }
@@ -107,28 +94,21 @@ pub(super) fn run(arguments: &ShowArgs) -> Result<()> {
     if !is_any {
         return Err(Failure::plain(relation.none(&arguments.name)));
     }
-    if let ([first, _, ..], ShownFormat::Text) = (candidates.as_slice(), arguments.form.get()) {
+    if let ([first, _, ..], ShownFormat::Text) = (found.as_slice(), arguments.form.get()) {
         tell(format_args!(
             "{} things are called '{}', 'graph find' lists them; a longer name means fewer, such as '{}'",
-            candidates.len(),
+            found.len(),
             arguments.name,
-            first.qualified
+            first.of.qualified
         ));
     }
     Ok(())
 }
 
 pub(super) fn path(arguments: &PathArgs) -> Result<()> {
-    let view = arguments.of.view()?;
-    let (from, to) = (
-        named(&view, &arguments.of, &arguments.from)?,
-        named(&view, &arguments.of, &arguments.to)?,
-    );
-    let Some(route) = chain(&view, &from, &to, || Ok(()))? else {
-        return Err(Failure::plain(format!(
-            "nothing leads from '{}' to '{}'",
-            arguments.from, arguments.to
-        )));
+    let PathArgs { from, to, .. } = arguments;
+    let Some(route) = arguments.of.open()?.chain(from, to)? else {
+        return Err(Failure::plain(format!("nothing leads from '{from}' to '{to}'")));
     };
     let mut out = Printer::new(arguments.form.get());
     for shown in &route {
@@ -189,16 +169,7 @@ impl Printer {
     }
 
     fn print_json(&mut self, shown: &Shown, end: Option<&ShownEnd<'_>>) -> io::Result<()> {
-        let place = |site: &timestrata_codeindex::Site| json!([site.line, site.column]);
-        let mut value = json!({
-            "id": shown.id.to_string(),
-            "kind": shown.kind,
-            "name": shown.qualified,
-            "path": shown.path,
-            "start": shown.start.as_ref().map(place),
-            "sites": shown.sites.iter().map(place).collect::<Vec<_>>(),
-            "by_name_only": shown.is_by_name,
-        });
+        let mut value = shown.to_json();
         if let (Some(ShownEnd { of, .. }), Some(value)) = (end, value.as_object_mut()) {
             let of = json!({ "id": of.id.to_string(), "kind": of.kind, "name": of.qualified, "path": of.path });
             value.insert("of".to_owned(), of);

@@ -10,7 +10,7 @@ use timestrata::{Access, RunCompression};
 
 use super::super::{counted, grouped, verbs};
 use super::Opened;
-use crate::faces::StoreArg;
+use crate::faces::{Kind, StoreArg};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::output::table::Table;
@@ -30,7 +30,8 @@ Examples:
 
 'audit' holds each record against the hash of the day it was appended, the hashes against each other, \
 and all against the last checkpoint. It finds what somebody has changed who made the checksums of \
-the files fit; 'timestrata check' finds what a disk has damaged.")]
+the files fit; 'timestrata check' finds what a disk has damaged. A server audits its own: who doesn't trust its word \
+verifies the topic from afar, by URL/topics/TOPIC/log/PARTITION/.")]
 pub(crate) struct TopicCommand {
     #[command(subcommand)]
     verb: Verb,
@@ -208,7 +209,7 @@ fn list(arguments: &List) -> Result<()> {
     let mut out = io::stdout().lock();
     let mut table = Table::new(["name", "partitions", "offsets"].into_iter());
     let mut broken: Option<Failure> = None;
-    for name in store.topics()? {
+    for name in store.names(Kind::Topic)? {
         let described = store.topic(&name).and_then(|topic| topic.described());
         // One that can't be read hides no other.
         let described = described.unwrap_or_else(|failure| {

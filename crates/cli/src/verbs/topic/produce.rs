@@ -10,7 +10,7 @@ use timestrata::topic::{OwnedRecord, TopicOptions};
 use timestrata::values::lines::NumberedLines;
 
 use super::super::counted;
-use crate::faces::{StoreArg, TopicFace};
+use crate::faces::{Kind, StoreArg, TopicFace};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
@@ -75,7 +75,7 @@ fn record_of(arguments: &ProduceArgs, line: &[u8]) -> std::result::Result<OwnedR
 pub(crate) fn run(arguments: &ProduceArgs) -> Result<()> {
     let input = input::open(&arguments.file, &ProgressBar::hidden())?;
     let store = arguments.store.open(Access::Write, None)?;
-    if !store.topics()?.contains(&arguments.topic) {
+    if !store.names(Kind::Topic)?.contains(&arguments.topic) {
         store.create_topic(&arguments.topic, &TopicOptions::default())?;
     }
     let topic = store.topic(&arguments.topic)?;

@@ -160,8 +160,10 @@ pub(super) async fn delete_range(mut question: Question) -> Result<Response> {
     }
     blocking(move || {
         let log = state.timelog(&name)?;
-        let seq = log.delete_range_with(range.bounds(log.unit())?, Durability::Synced)?;
-        Ok(success(json!({ "seq": seq.map(|seq| seq.0) })))
+        let range = range.bounds(log.unit())?;
+        let entries = log.range(range)?.count()?;
+        let seq = log.delete_range_with(range, Durability::Synced)?;
+        Ok(success(json!({ "entries": entries, "seq": seq.map(|seq| seq.0) })))
     })
     .await
 }

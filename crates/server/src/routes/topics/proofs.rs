@@ -5,9 +5,11 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use timestrata_merkle::{Hash, Tile};
 use timestrata_topic::Topic;
+use tokio::runtime::Handle;
 
 use crate::answer::OCTETS;
 use crate::error::{Failure, Result, success};
+use crate::query_task::run_query;
 use crate::routes::asked::Question;
 use crate::state::blocking;
 
@@ -32,6 +34,22 @@ pub(super) async fn root(mut question: Question) -> Result<Response> {
     blocking(move || {
         let (size, root) = state.topic(&name)?.root(partition, size)?;
         Ok(success(json!({ "partition": partition, "size": size, "root": root.to_string() })))
+    })
+    .await
+}
+
+pub(super) async fn audit(mut question: Question) -> Result<Response> {
+    let partition = question.asked.number("partition", 0, u32::MAX)?;
+    let (state, name, query) = question.begin()?;
+    let asker = query.clone();
+    run_query(&Handle::current(), &query, move || {
+        let audited = state.topic(&name)?.audit_for(partition, &asker)?;
+        Ok(success(json!({
+            "partition": partition,
+            "records": audited.records,
+            "size": audited.size,
+            "root": audited.root.to_string(),
+        })))
     })
     .await
 }
