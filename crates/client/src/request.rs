@@ -208,7 +208,7 @@ impl<'a> Request<'a> {
                     error
                 }
                 Err(error) => {
-if let Some(distrusted) = self.server.distrusts(&error) {
+                    if let Some(distrusted) = self.server.distrusts(&error) {
                         return Err(distrusted);
                     }
                     let failed = self.unanswered(&error);
