@@ -72,10 +72,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
         "crates/sim",
         &["timestrata", "io", "engine", "merkle", "timelog", "table", "logs", "topic", "graph"],
     ),
-    (
-        "bench/rust",
-        &["io", "format", "engine", "table", "logs", "topic", "graph", "ingest", "sql"],
-    ),
+    ("bench/rust", &["io", "format", "engine", "table", "logs", "topic", "graph", "ingest", "sql"]),
     ("fuzz", &["io", "format", "engine", "merkle", "logs", "ingest"]),
 ];
 
