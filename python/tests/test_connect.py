@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 import timestrata
+import trustme
 from serving import COMMAND, Served, either, served
 from timestrata import remote
 
@@ -432,18 +432,18 @@ def test_the_environment_names_the_token_as_it_does_for_the_command(
         assert timestrata.connect(server.url).tables() == []
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
 def test_certificates_are_trusted_where_they_are_given(tmp_path: Path) -> None:
     timestrata.open(tmp_path / "store").close()
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    words += ["-keyout", str(key), "-out", str(cert), "-days", "2", "-subj", "/CN=store.example"]
-    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"]
-    subprocess.run(words, check=True, capture_output=True)
+    authority = trustme.CA()
+    ca, cert, key = tmp_path / "ca.pem", tmp_path / "cert.pem", tmp_path / "key.pem"
+    authority.cert_pem.write_to_path(str(ca))
+    of_server = authority.issue_cert("127.0.0.1")
+    of_server.cert_chain_pems[0].write_to_path(str(cert))
+    of_server.private_key_pem.write_to_path(str(key))
     key.chmod(0o600)
     with Served(tmp_path / "store", "--tls-cert", str(cert), "--tls-key", str(key)) as server:
         assert server.url.startswith("https://")
-        for certificates in (cert, str(cert), cert.read_bytes()):
+        for certificates in (ca, str(ca), ca.read_bytes()):
             with timestrata.connect(server.url, certificates=certificates) as store:
                 assert store.table("rooms").append({"time": "2024-05-01", "x": 1}) == 1
                 assert store.sql("SELECT count(*) AS n FROM rooms").to_pylist()[0]["n"] > 0
