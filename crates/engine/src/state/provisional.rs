@@ -42,6 +42,10 @@ impl StoreState {
             return false;
         };
         let Some(group) = state.stream.provisional_group() else { return false };
+        // Mostly that is enough, and no other stream has to be looked at.
+        if state.has_been_changed() {
+            return false;
+        }
         let mut others = self.made_together(group);
         !others.any(|(_, state)| state.has_been_changed())
     }
