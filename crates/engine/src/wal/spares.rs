@@ -145,26 +145,35 @@ impl Spares {
     }
 
     /// Takes a segment out of the log; its file becomes a spare if it may and there is room. If it
-    /// can't be renamed, whoever opens the log next sees to it: it is below the floor.
+    /// can't be renamed, whoever opens the log next sees to it: it is below the floor. The disk is
+    /// called without the lock, for which a commit that needs a segment waits.
     pub(super) fn retire(&self, id: WalId, reusable: bool) {
         let path = segment_path(&self.dir, id);
-        let mut state = self.state.lock();
-        if !reusable || state.idle.len() >= SPARES_MAX {
-            drop(state);
+        if !reusable || !self.has_room() {
             self.discard(&path);
             return;
         }
         let spare = spare_path(&self.dir, id);
-        if self.io.disk.rename(&path, &spare).is_ok() {
-            state.idle.push(spare);
+        if self.io.disk.rename(&path, &spare).is_err() {
+            return;
         }
+        let mut state = self.state.lock();
+        if state.idle.len() < SPARES_MAX {
+            state.idle.push(spare);
+            return;
+        }
+        drop(state);
+        self.discard(&spare);
     }
 
     /// Removes the files that wait for a segment; gives whether the next segment has one already.
     pub(super) fn remove_idle(&self) -> bool {
         let mut state = self.state.lock();
-        state.idle.drain(..).for_each(|path| self.discard(&path));
-        state.prepared.is_some()
+        let idle = std::mem::take(&mut state.idle);
+        let next_is_made = state.prepared.is_some();
+        drop(state);
+        idle.iter().for_each(|path| self.discard(path));
+        next_is_made
     }
 
     /// Removes the files that wait, the next segment's too.
