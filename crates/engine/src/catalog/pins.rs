@@ -5,20 +5,25 @@ use std::collections::HashMap;
 use timestrata_format::manifest::{ManifestOp, Pin, PinnedStream};
 use timestrata_format::{SeqNo, StreamId};
 
-use crate::state::{Edit, Engine, PinState, StoreState, StreamState, heeded};
+use crate::state::{Edit, Engine, PinState, Slot, StoreState, StreamState, heeded};
 use crate::tombstones::Tombstones;
 use crate::{Error, ErrorKind, Result};
 
 const NAME_BYTES_MAX: usize = 255;
 
-/// The range deletes of all streams up to a commit. Those of later ones, which large commits may bring
-/// meanwhile, would take the place of older ones that the pin has to heed.
+/// The streams that are there at a commit, not those that are being made for a later one, with their range deletes up to it. Those of
+/// later commits, which large ones may bring meanwhile, would take the place of older ones that the pin has to heed.
 struct Deletes(HashMap<StreamId, Tombstones>);
 
 impl Deletes {
     fn of(core: &mut StoreState) -> Self {
-        let live = core.streams.iter_mut().filter(|state| !state.dropped);
-        Self(live.map(|state| (state.stream.id(), state.view().tombstones.clone())).collect())
+        let slots = core.live().map(|(slot, _)| slot);
+        let made: Vec<Slot> = slots.filter(|slot| !core.is_unmade(*slot)).collect();
+        let deletes = made.into_iter().map(|slot| {
+            let state = &mut core.streams[slot];
+            (state.stream.id(), state.view().tombstones.clone())
+        });
+        Self(deletes.collect())
     }
 }
 
@@ -64,18 +69,18 @@ impl Engine {
     fn pin_at(&self, name: &str, seq: SeqNo, deletes: &Deletes) -> Pin {
         let core = self.core.lock();
         let of_stream = |state: &StreamState| {
+            let stream = state.stream.id();
+            let pieces = deletes.0.get(&stream)?.pieces();
             let mut runs = state.version.metas();
             runs.retain(|meta| meta.seq_max <= seq);
-            let stream = state.stream.id();
-            let pieces = deletes.0.get(&stream).map(Tombstones::pieces).unwrap_or_default();
             let tombstones = heeded(&runs, pieces);
-            PinnedStream { stream, runs, tombstones }
+            Some(PinnedStream { stream, runs, tombstones })
         };
         Pin {
             name: name.to_owned(),
             seq,
             created_wall_ns: self.io.clock.wall_ns(),
-            streams: core.live().map(|(_, state)| of_stream(state)).collect(),
+            streams: core.live().filter_map(|(_, state)| of_stream(state)).collect(),
         }
     }
 

@@ -128,8 +128,8 @@ impl Engine {
         }
     }
 
-    /// Drops those of these streams that no commit has changed, nor one that was made together with them. What a pin keeps stays, as
-    /// a stream without rows.
+    /// Drops those of these streams that no commit has changed, nor one that was made together with them. No pin of ours keeps one;
+    /// where the manifest says that one does, it stays, as a stream without rows.
     pub(super) fn drop_unmade(&self, manifest: &mut ManifestLog, slots: Vec<Slot>) -> Result<()> {
         let pinned: BTreeSet<_> = {
             let pins = manifest.state().pins.values();

@@ -7,10 +7,13 @@ use std::thread;
 
 use timestrata_engine::{
     Access, Changes, Durability, ErrorKind, Moment, ProvisionalStreams, SeqNo, Store, StreamId,
+    check,
 };
+use timestrata_io::Io;
 
 use crate::kills::{Kills, watched};
 use crate::moments::kept;
+use crate::quota_disk::{Quota, QuotaDisk};
 use crate::support::*;
 
 fn names(store: &Store) -> Vec<String> {
@@ -156,6 +159,102 @@ fn a_power_cut_takes_streams_with_a_commit_that_was_not_synced() {
     // Somebody is told that it is there: now it outlives that.
     store.settle_stream("whole").unwrap();
     assert_eq!(cut(), ["parts", "whole"]);
+}
+
+#[test]
+fn on_a_full_disk_streams_come_with_their_commit_or_not_at_all() {
+    const PLENTY: u64 = 1 << 30;
+    let (mut refused, mut committed, mut opened) = (0, 0, 0);
+    for room in (0..64).map(|step: u64| step << 10) {
+        let quota = Arc::new(Quota::default());
+        quota.set(PLENTY);
+        let mut machine = Machine::new();
+        machine.io = Io { disk: Arc::new(QuotaDisk::new(&quota)), ..machine.io };
+        let store = machine.open(tiny());
+        let other = store.create_stream(keep("other")).unwrap();
+        quota.set(quota.used() + room);
+        // Many rounds, since an edit of the manifest may find room where the one that takes it back finds none.
+        let given_up = (0..50).find_map(|round| {
+            let made = store.provisional();
+            let specs = [keep(&format!("parts {round}")), keep(&format!("whole {round}"))];
+            let rows = batch(&[(1, vec![7; 3_000])]);
+            let commit = || {
+                let ids = made.store().create_streams(&specs)?;
+                let changes = Changes::new().insert(ids[1], rows.clone()).insert(other, rows);
+                made.store().commit(changes, Durability::Written)
+            };
+            match commit() {
+                Ok(_) => made.keep().is_err().then_some(round),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::NoSpace, "{room}: {error}");
+                    drop(made);
+                    Some(round)
+                }
+            }
+        });
+        let rounds = given_up.unwrap_or(50);
+        refused += u32::from(given_up.is_some());
+        committed += rounds;
+        let mut expected: Vec<String> = vec!["other".to_owned()];
+        for round in 0..rounds {
+            expected.extend([format!("parts {round}"), format!("whole {round}")]);
+        }
+        let sorted = |store: &Store| {
+            let mut names = names(store);
+            names.sort();
+            names
+        };
+        expected.sort();
+        assert_eq!(sorted(&store), expected, "{room}");
+        let killed = machine.copy();
+        assert!(check(&killed.io, &killed.dir).unwrap().is_sound(), "{room}: killed");
+        assert_eq!(sorted(&killed.open(tiny())), expected, "{room}: killed");
+        // Opened while the disk is full: what can't be taken out then stays hidden.
+        let _ = store.close();
+        match machine.try_open(Access::Write, tiny()) {
+            Ok(store) => {
+                opened += 1;
+                assert_eq!(sorted(&store), expected, "{room}: opened while it is full");
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::NoSpace, "{room}: {error}"),
+        }
+        quota.set(PLENTY);
+        let store = machine.open(tiny());
+        assert_eq!(sorted(&store), expected, "{room}: opened with room");
+        // The names can be had once there is room.
+        store.create_streams(&[keep(&format!("parts {rounds}")), latest("whole")]).unwrap();
+        store.close().unwrap();
+        assert!(check(&machine.io, &machine.dir).unwrap().is_sound(), "{room}");
+    }
+    println!("{refused} refused, {committed} committed, {opened} opened while it was full");
+    assert!(refused > 20 && committed > 20 && opened > 20);
+}
+
+#[test]
+fn a_pin_has_no_stream_of_a_commit_that_was_not_there() {
+    let machine = Machine::new();
+    let store = machine.open(manual());
+    let (given_up, _) = made(&store);
+    store.pin("before").unwrap();
+    drop(given_up);
+    let (kept, whole) = made(&store);
+    store.pin("between").unwrap();
+    insert(kept.store(), whole, &[pair(1, "a")], Durability::Written);
+    kept.keep().unwrap();
+    store.pin("behind").unwrap();
+    let pinned = |store: &Store, pin: &str| {
+        let moment = store.at(&Moment::Pin(pin.to_owned())).unwrap();
+        names(&moment)
+    };
+    for store in [store.clone(), machine.copy().open(manual())] {
+        assert_eq!(names(&store), ["parts", "whole"]);
+        assert!(pinned(&store, "before").is_empty());
+        assert!(pinned(&store, "between").is_empty());
+        assert_eq!(pinned(&store, "behind"), ["parts", "whole"]);
+    }
+    // A pin from before keeps nobody from dropping what came later.
+    store.unpin("behind").unwrap();
+    store.drop_stream("whole").unwrap();
 }
 
 #[test]
