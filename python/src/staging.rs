@@ -9,7 +9,8 @@ use timestrata_engine::ErrorKind;
 use crate::error::refused;
 use crate::lock::Lock;
 
-fn is_over() -> PyErr {
+/// What is answered to who comes too late.
+pub(crate) fn is_over() -> PyErr {
     refused(
         ErrorKind::Closed,
         "a commit takes changes within its block: with store.commit() as commit: ...",

@@ -112,6 +112,9 @@ pub struct Changes {
     pub(crate) list: Vec<Change>,
 }
 
+/// So many has a commit of some rows of each model.
+const CHANGES_TOGETHER: usize = 8;
+
 impl Changes {
     /// No changes yet.
     pub fn new() -> Self {
@@ -171,6 +174,10 @@ impl Changes {
 
     /// Adds rows that are encoded.
     pub(crate) fn push_rows(&mut self, rows: EncodedRows) {
+        if self.list.is_empty() {
+            // Of several models, from the start: to grow takes longer than to encode a row.
+            self.list.reserve(CHANGES_TOGETHER);
+        }
         self.list.push(Change::Encoded(rows));
     }
 

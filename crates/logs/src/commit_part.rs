@@ -36,10 +36,10 @@ enum Entries {
     Batch(Box<EntryBatch>),
 }
 
-/// So many are few.
-const FEW_MAX: usize = 16;
-
 impl LogsWrite {
+    /// So many entries are few: they are written one by one, and not put in a batch before.
+    pub const FEW_MAX: usize = 16;
+
     /// These entries, which [`Logs::batch`] began.
     #[must_use]
     pub fn new(log: &Logs, entries: EntryBatch) -> Self {
@@ -51,7 +51,7 @@ impl LogsWrite {
     /// # Errors
     /// `TooLarge` for a message or fields that are longer than the log takes; as [`EntryBatch::push`].
     pub fn of_entries(log: &Logs, entries: Vec<NewEntry>) -> Result<Self> {
-        if entries.len() > FEW_MAX {
+        if entries.len() > Self::FEW_MAX {
             let mut batch = log.batch()?;
             entries.iter().try_for_each(|entry| batch.push(entry))?;
             return Ok(Self::new(log, batch));

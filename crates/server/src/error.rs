@@ -4,6 +4,7 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::json;
 use timestrata_engine::{Error, ErrorKind};
 
@@ -166,5 +167,16 @@ impl IntoResponse for Failure {
 
 /// An answer that is not rows: `{"success": true, "data": ..., "error": null}`.
 pub(crate) fn success(data: serde_json::Value) -> Response {
-    Json(json!({ "success": true, "data": data, "error": null })).into_response()
+    success_of(data)
+}
+
+/// The same of what is written at once, without a tree of it.
+pub(crate) fn success_of(data: impl Serialize) -> Response {
+    #[derive(Serialize)]
+    struct Answer<T> {
+        data: T,
+        error: Option<()>,
+        success: bool,
+    }
+    Json(Answer { data, error: None, success: true }).into_response()
 }

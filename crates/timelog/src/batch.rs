@@ -97,6 +97,15 @@ impl EntryBatch {
         }
     }
 
+    /// Each entry: its time, and the bytes of its value.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (i64, &[u8])> {
+        let values = self.offsets.windows(2).map(|ends| match ends {
+            [start, end] => self.bytes.get(*start as usize..*end as usize).unwrap_or_default(),
+            _ => &[],
+        });
+        self.times.iter().copied().zip(values)
+    }
+
     /// Entries in it.
     pub fn len(&self) -> usize {
         self.times.len()

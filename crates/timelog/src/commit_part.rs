@@ -2,10 +2,12 @@
 
 use std::ops::RangeBounds;
 
-use timestrata_engine::{Changes, CommitPart, LockRank, Result, RowBatch, SeqNo, Store, StreamId};
+use timestrata_engine::{
+    Cell, Changes, CommitPart, LockRank, Result, RowBatch, SeqNo, Store, StreamId,
+};
 use timestrata_values::range::key_range;
 
-use super::{EntryBatch, Timelog};
+use super::{Codec, EntryBatch, Timelog};
 
 /// What a commit over several models does to a time log: entries that are appended, and ranges of time whose earlier entries are
 /// deleted.
@@ -33,6 +35,9 @@ pub struct TimelogWrite {
     changes: Changes,
 }
 
+/// So many entries are written sooner one by one than put in a batch.
+const FEW_MAX: usize = 16;
+
 impl TimelogWrite {
     /// Nothing yet.
     #[must_use]
@@ -47,6 +52,12 @@ impl TimelogWrite {
     pub fn append(&mut self, entries: EntryBatch) -> Result<()> {
         if entries.is_empty() {
             return Ok(());
+        }
+        if entries.len() <= FEW_MAX && self.log.codec() != Codec::Arrow {
+            let encoder = self.log.store().row_encoder(self.log.stream_id())?;
+            return entries.iter().try_for_each(|(time, value)| {
+                encoder.put(&mut self.changes, &[Cell::Int(time), Cell::Bytes(value)])
+            });
         }
         let rows = entries.into_record_batch(self.log.stream().schema(), self.log.unit())?;
         self.changes = std::mem::take(&mut self.changes).insert(self.log.stream_id(), rows);

@@ -2,9 +2,14 @@
 //!
 //! Bytes are a string where they are UTF-8, else `{"base64": "..."}`; what is null is null.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::record::Record;
@@ -121,29 +126,124 @@ impl ClaimedPlace {
     }
 }
 
+/// A record in the form that most have in JSON: text, whole nanoseconds, headers as pairs. It is read at once, where
+/// [`OwnedRecord::of_json`] takes a tree; what has another form, or is wrong, is an error here, and for that one to read or to tell of.
+///
+/// ```
+/// use timestrata_topic::{OwnedRecord, PlainRecord};
+///
+/// let plain: PlainRecord = serde_json::from_str(r#"{"key": "door", "value": "opened"}"#)?;
+/// let (record, place) = plain.into_parts();
+/// assert_eq!(record, OwnedRecord::of_json(&serde_json::json!({"key": "door", "value": "opened"}))?);
+/// assert_eq!(place.partition, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PlainRecord(Parts);
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    #[serde(default)]
+    key: Option<String>,
+    #[serde(default)]
+    value: Option<String>,
+    #[serde(default)]
+    headers: Option<Vec<(String, String)>>,
+    #[serde(default)]
+    timestamp: Option<i64>,
+    #[serde(default)]
+    topic: Option<String>,
+    #[serde(default)]
+    partition: Option<u32>,
+    #[serde(default)]
+    offset: Option<u64>,
+}
+
+impl PlainRecord {
+    /// The record, and the place that it says it has.
+    #[must_use]
+    pub fn into_parts(self) -> (OwnedRecord, ClaimedPlace) {
+        let Parts { key, value, headers, timestamp, topic, partition, offset } = self.0;
+        let headers = headers.unwrap_or_default().into_iter();
+        let record = OwnedRecord {
+            key: key.map(String::into_bytes),
+            value: value.map(String::into_bytes),
+            headers: headers.map(|(name, value)| (name, value.into_bytes())).collect(),
+            timestamp_ns: timestamp,
+        };
+        (record, ClaimedPlace { topic, partition, offset })
+    }
+}
+
+impl<'de> Deserialize<'de> for PlainRecord {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        from.deserialize_map(OfObject)
+    }
+}
+
+/// Takes objects alone, where a derived reader would take a list of the parts too.
+struct OfObject;
+
+impl<'de> Visitor<'de> for OfObject {
+    type Value = PlainRecord;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a record, as an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, parts: A) -> std::result::Result<PlainRecord, A::Error> {
+        Parts::deserialize(MapAccessDeserializer::new(parts)).map(PlainRecord)
+    }
+}
+
 impl Record<'_> {
     /// As JSON, with its place; the time is nanoseconds since the epoch.
     #[must_use]
     pub fn to_json(&self, topic: &str, partition: u32, offset: u64) -> Value {
-        let headers: Vec<Value> =
-            self.headers.iter().map(|(name, value)| json!([name, to_text(value)])).collect();
-        json!({
-            "topic": topic,
-            "partition": partition,
-            "offset": offset,
-            "timestamp": self.timestamp_ns,
-            "key": self.key.map(to_text),
-            "value": self.value.map(to_text),
-            "headers": headers,
-        })
+        // Text, numbers and lists of them always have a form.
+        serde_json::to_value(self.in_json(topic, partition, offset)).unwrap_or_default()
+    }
+
+    /// The same, to be written at once.
+    pub fn in_json<'a>(
+        &'a self,
+        topic: &'a str,
+        partition: u32,
+        offset: u64,
+    ) -> impl Serialize + use<'a> {
+        let headers = self.headers.iter().map(|(name, value)| (*name, Text(value)));
+        RecordInJson {
+            headers: headers.collect(),
+            key: self.key.map(Text),
+            offset,
+            partition,
+            timestamp: self.timestamp_ns,
+            topic,
+            value: self.value.map(Text),
+        }
     }
 }
 
-fn to_text(bytes: &[u8]) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Value::from(text),
-        Err(_) => {
-            Value::Object(Map::from_iter([(BASE64.to_owned(), STANDARD.encode(bytes).into())]))
+#[derive(Serialize)]
+struct RecordInJson<'a> {
+    headers: Vec<(&'a str, Text<'a>)>,
+    key: Option<Text<'a>>,
+    offset: u64,
+    partition: u32,
+    timestamp: Option<i64>,
+    topic: &'a str,
+    value: Option<Text<'a>>,
+}
+
+/// Bytes, which are text where they can be.
+struct Text<'a>(&'a [u8]);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        match std::str::from_utf8(self.0) {
+            Ok(text) => to.serialize_str(text),
+            Err(_) => to.collect_map([(BASE64, STANDARD.encode(self.0))]),
         }
     }
 }

@@ -82,7 +82,7 @@ pub use envelope::{RecordPlace, write_envelope};
 pub use export::ExportedTiles;
 pub use group::{Assignor, TopicPartition};
 pub use handle::{Topic, record_streams};
-pub use json::{ClaimedPlace, OwnedRecord};
+pub use json::{ClaimedPlace, OwnedRecord, PlainRecord};
 pub use key_file::KeyFile;
 pub use options::{
     PARTITIONS_MAX, RECORD_BYTES_MAX, Stamp, TopicOptions, TopicRetention, is_topic, is_topic_part,

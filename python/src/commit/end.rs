@@ -29,22 +29,7 @@ pub(super) struct Parts {
     pub(super) consumer: Option<Py<Consumer>>,
 }
 
-fn cloned<T>(py: Python<'_>, parts: &[(String, Py<T>)]) -> Vec<(String, Py<T>)> {
-    parts.iter().map(|(name, part)| (name.clone(), part.clone_ref(py))).collect()
-}
-
 impl Parts {
-    pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
-        Self {
-            tables: cloned(py, &self.tables),
-            topics: cloned(py, &self.topics),
-            logs: cloned(py, &self.logs),
-            graphs: cloned(py, &self.graphs),
-            timelogs: cloned(py, &self.timelogs),
-            consumer: self.consumer.as_ref().map(|consumer| consumer.clone_ref(py)),
-        }
-    }
-
     /// Commits all of it; gives its place in the order of commits.
     pub(super) fn commit(
         &self,

@@ -1,5 +1,7 @@
 //! `Commit`: what a commit is to change, and what became of it.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -13,7 +15,7 @@ use crate::graph::CommitGraph;
 use crate::lock::Lock;
 use crate::logs::CommitLogs;
 use crate::settings::word;
-use crate::staging::Staging;
+use crate::staging::{Staging, is_over};
 use crate::store::Store;
 use crate::table::CommitTable;
 use crate::timelog::CommitTimelog;
@@ -49,9 +51,20 @@ pub(crate) struct Commit {
 
 #[derive(Default)]
 struct State {
-    parts: Parts,
+    /// Shared only once nothing can be added.
+    parts: Arc<Parts>,
     has_begun: bool,
     seq: Option<u64>,
+}
+
+impl State {
+    /// What is noted so far, to add to it.
+    ///
+    /// # Errors
+    /// `ClosedError` once it is being committed.
+    fn to_change(&mut self) -> PyResult<&mut Parts> {
+        Arc::get_mut(&mut self.parts).ok_or_else(is_over)
+    }
 }
 
 impl Commit {
@@ -67,13 +80,13 @@ impl Commit {
         let find = |parts: &[(String, Py<T>)]| {
             parts.iter().find(|(known, _)| known == name).map(|(_, part)| part.clone_ref(py))
         };
-        if let Some(known) = find(of(&mut self.state.lock().parts)) {
+        if let Some(known) = find(of(self.state.lock().to_change()?)) {
             return Ok(known);
         }
         // Without the lock: making it may run Python code.
         let made = make(self.staging.clone())?;
         let mut state = self.state.lock();
-        let parts = of(&mut state.parts);
+        let parts = of(state.to_change()?);
         if let Some(known) = find(parts) {
             return Ok(known);
         }
@@ -180,10 +193,11 @@ impl Commit {
         let mut state = self.state.lock();
         // Behind the lock, which the end of the block takes too: so it is part of it, or refused.
         self.staging.check()?;
-        if state.parts.consumer.as_ref().is_some_and(|known| !known.is(consumer)) {
+        let parts = state.to_change()?;
+        if parts.consumer.as_ref().is_some_and(|known| !known.is(consumer)) {
             return Err(invalid("a commit takes one consumer: commit those of another by another"));
         }
-        let before = state.parts.consumer.replace(consumer.clone().unbind());
+        let before = parts.consumer.replace(consumer.clone().unbind());
         drop(state);
         drop(before);
         Ok(())
@@ -229,7 +243,7 @@ impl Commit {
             drop(parts);
             return Ok(false);
         }
-        let parts = self.state.lock().parts.clone_ref(py);
+        let parts = Arc::clone(&self.state.lock().parts);
         let seq = parts.commit(py, self.store.bind(py), self.durability)?;
         self.state.lock().seq = Some(seq);
         Ok(false)

@@ -6,6 +6,7 @@ use timestrata_logs::{Labels, LogsWrite, NewEntry};
 
 use super::input::{entry_of, fill};
 use super::object::WAYS;
+use crate::error::to_python;
 use crate::interrupt::detached;
 use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
@@ -44,7 +45,11 @@ impl CommitLogs {
             return Ok(None);
         }
         let model = WAYS.or_made(py, made, &self.name)?;
-        let write = detached(py, || LogsWrite::of_entries(&model, entries))?;
+        // A few are looked at sooner than the interpreter is released.
+        let write = match entries.len() <= LogsWrite::FEW_MAX {
+            true => LogsWrite::of_entries(&model, entries).map_err(to_python)?,
+            false => detached(py, || LogsWrite::of_entries(&model, entries))?,
+        };
         Ok(Some(write))
     }
 }

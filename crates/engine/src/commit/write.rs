@@ -101,8 +101,11 @@ impl Engine {
 
     fn prepare(&self, changes: Changes) -> Result<Vec<Prepared>> {
         self.check_writable()?;
-        let prepared = changes.list.into_iter().map(|change| self.prepare_change(change));
-        prepared.flat_map(Result::transpose).collect()
+        let mut prepared = Vec::with_capacity(changes.list.len());
+        for change in changes.list {
+            prepared.extend(self.prepare_change(change)?);
+        }
+        Ok(prepared)
     }
 
     /// Commits changes that are ready.

@@ -194,7 +194,7 @@ fn all_tombstones(version: &Version, memtables: &[&Arc<MemtableView>]) -> Tombst
 pub(crate) struct StoreState {
     pub(crate) streams: Vec<StreamState>,
     by_name: HashMap<String, Slot>,
-    by_id: HashMap<StreamId, Slot>,
+    by_id: hashbrown::HashMap<StreamId, Slot>,
     /// Slots of streams that were dropped.
     free: Vec<Slot>,
     /// The last commit made.
@@ -205,7 +205,7 @@ pub(crate) struct StoreState {
     /// Streams below this have been made, by the manifest that this was loaded from.
     pub(crate) next_stream: StreamId,
     /// Streams that are being made for one commit, and who makes them.
-    pub(crate) provisional: HashMap<StreamId, Maker>,
+    pub(crate) provisional: hashbrown::HashMap<StreamId, Maker>,
     /// A stream is getting other columns: commits wait.
     pub(crate) is_altering: bool,
     /// What scans read ahead with.

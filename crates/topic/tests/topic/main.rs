@@ -4,6 +4,7 @@ mod audit;
 mod checkpoints;
 mod consumers;
 mod epochs;
+mod json;
 mod other_readers;
 mod proofs;
 mod records;

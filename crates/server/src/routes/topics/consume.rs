@@ -11,7 +11,7 @@ use timestrata_topic::{
 use super::{BYTES_DEFAULT, BYTES_MAX, RECORDS_DEFAULT};
 use crate::answer::entries::EntriesForm;
 use crate::answer::{OCTETS, accepted};
-use crate::error::{Failure, Result, success};
+use crate::error::{Failure, Result, success_of};
 use crate::routes::asked::{Asked, Question, nanoseconds};
 use crate::state::{AppState, blocking};
 use crate::waiting::Waiter;
@@ -64,17 +64,34 @@ pub(super) fn wait(asked: &mut Asked, state: &AppState) -> Result<Duration> {
     Ok(asked.duration("wait", state.config.wait_max)?.unwrap_or_default())
 }
 
+/// What JSON puts around a record, mostly: names, numbers and marks.
+const RECORD_MARKS_BYTES: usize = 160;
+
+/// What has no form in JSON, which no record is.
+pub(super) fn no_json(error: serde_json::Error) -> Failure {
+    Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("records as JSON: {error}"))
+}
+
 /// Records as JSON objects, with `between` between them.
-pub(super) fn write_records(polled: &[Polled], between: &str, out: &mut String) {
+pub(super) fn write_records(
+    polled: &[Polled],
+    between: u8,
+    out: &mut Vec<u8>,
+) -> serde_json::Result<()> {
+    let bytes: u64 = polled.iter().map(|polled| polled.records.bytes()).sum();
+    let count: usize = polled.iter().map(|polled| polled.records.len()).sum();
+    out.reserve(usize::try_from(bytes).unwrap_or(0) + count * RECORD_MARKS_BYTES);
     let mut is_first = true;
     for Polled { place, records } in polled {
         for (offset, record) in records.iter() {
             if !std::mem::take(&mut is_first) {
-                out.push_str(between);
+                out.push(between);
             }
-            out.push_str(&record.to_json(&place.topic, place.partition, offset).to_string());
+            let json = record.in_json(&place.topic, place.partition, offset);
+            serde_json::to_writer(&mut *out, &json)?;
         }
     }
+    Ok(())
 }
 
 /// One who reads on in a partition.
@@ -137,21 +154,22 @@ impl Reader {
         let count: usize = found.iter().map(|polled| polled.records.len()).sum();
         state.metrics.records_given.inc_by(count as u64);
         let (next, offsets) = (self.next(), self.topic.offsets(self.place.partition)?);
-        let mut out = String::new();
+        let mut out = Vec::new();
         if form == EntriesForm::Lines {
-            write_records(found, "\n", &mut out);
+            write_records(found, b'\n', &mut out).map_err(no_json)?;
             if count > 0 {
-                out.push('\n');
+                out.push(b'\n');
             }
             let head = [(header::CONTENT_TYPE.as_str(), form.content_type().to_owned())];
             return Ok((head, [(NEXT, next.to_string())], out).into_response());
         }
-        out.push_str(r#"{"success":true,"data":{"records":["#);
-        write_records(found, ",", &mut out);
-        out.push_str(&format!(
+        out.extend_from_slice(br#"{"success":true,"data":{"records":["#);
+        write_records(found, b',', &mut out).map_err(no_json)?;
+        let end = format!(
             r#"],"next":{next},"first":{},"end":{}}},"error":null}}"#,
             offsets.start, offsets.end
-        ));
+        );
+        out.extend_from_slice(end.as_bytes());
         Ok(([(header::CONTENT_TYPE, form.content_type())], out).into_response())
     }
 }
@@ -213,7 +231,7 @@ pub(super) async fn one(mut question: Question<(String, u64)>) -> Result<Respons
             ));
         };
         Ok(match is_json {
-            true => success(record.to_json(&name, partition, offset)),
+            true => success_of(record.in_json(&name, partition, offset)),
             false => value_alone(&record),
         })
     })

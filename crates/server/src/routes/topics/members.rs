@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use timestrata_engine::Changes;
 use timestrata_topic::{Assignor, Consumer, ConsumerOptions, Reset, TopicPartition};
 
-use super::consume::{poll_limits, wait, write_records};
+use super::consume::{no_json, poll_limits, wait, write_records};
 use crate::endpoint::{Form, Parameter, parameter};
 use crate::error::{Failure, Result, success};
 use crate::members::{Given, MemberKey, assignment_json};
@@ -123,19 +123,21 @@ pub(super) async fn poll(mut question: Question<Named>) -> Result<Response> {
         let (looked, number, seen) = (begun.member(), begun.number(), seen.take());
         let given = blocking(move || looked.look(number, seen, limits)).await?;
         if !given.polled.is_empty() || !waiter.wait().await? {
-            return Ok(answer(&state, given));
+            return answer(&state, given);
         }
     }
 }
 
-fn answer(state: &AppState, given: Given) -> Response {
+fn answer(state: &AppState, given: Given) -> Result<Response> {
     let count: usize = given.polled.iter().map(|polled| polled.records.len()).sum();
     state.metrics.records_given.inc_by(count as u64);
-    let mut out = format!(r#"{{"success":true,"data":{{"poll":{},"records":["#, given.number);
-    write_records(&given.polled, ",", &mut out);
-    out.push_str(&format!(r#"],"assignment":{}}},"error":null}}"#, given.assignment));
+    let begin = format!(r#"{{"success":true,"data":{{"poll":{},"records":["#, given.number);
+    let mut out = begin.into_bytes();
+    write_records(&given.polled, b',', &mut out).map_err(no_json)?;
+    let end = format!(r#"],"assignment":{}}},"error":null}}"#, given.assignment);
+    out.extend_from_slice(end.as_bytes());
     given.told();
-    ([(header::CONTENT_TYPE, "application/json")], out).into_response()
+    Ok(([(header::CONTENT_TYPE, "application/json")], out).into_response())
 }
 
 /// An offset that is to be committed.

@@ -3,13 +3,14 @@
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use serde::Serialize;
 use serde_json::{Value, json};
-use timestrata_topic::{ClaimedPlace, OwnedRecord, Receipt, Record, SendOptions};
+use timestrata_topic::{ClaimedPlace, OwnedRecord, PlainRecord, Receipt, Record, SendOptions};
 
 use crate::body::{Sent, WholeBody};
 use crate::content_type;
 use crate::endpoint::{Form, Parameter, parameter};
-use crate::error::{Failure, Result, success};
+use crate::error::{Failure, Result, success, success_of};
 use crate::routes::asked::{Asked, Question, refuse};
 use crate::state::{AppState, blocking};
 
@@ -134,6 +135,10 @@ impl Sending {
                 Ok(vec![(OwnedRecord { value: Some(body), ..raw }, None)])
             }
             Body::Json => {
+                // A tree of the body is made only where that doesn't read it, or to tell what is wrong.
+                if let Ok(plain) = serde_json::from_slice::<Vec<PlainRecord>>(&body) {
+                    return Ok(plain.into_iter().map(placed).collect());
+                }
                 let value: Value = serde_json::from_slice(&body).map_err(|error| {
                     Failure::bad_request(format!(
                         "the body is no JSON: {error}; a value by itself is sent as \
@@ -153,6 +158,9 @@ impl Sending {
                 let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
                 lines
                     .map(|(place, line)| {
+                        if let Ok(plain) = serde_json::from_slice(line) {
+                            return Ok(placed(plain));
+                        }
                         let value: Value = serde_json::from_slice(line).map_err(|error| {
                             Failure::bad_request(format!("line {}: no JSON: {error}", place + 1))
                         })?;
@@ -164,6 +172,11 @@ impl Sending {
     }
 }
 
+fn placed(plain: PlainRecord) -> (OwnedRecord, Option<u32>) {
+    let (record, place) = plain.into_parts();
+    (record, place.partition)
+}
+
 /// A record in JSON. The partition that it names counts; what else it says of a place, as a record does that
 /// was read somewhere, is passed over.
 fn record(value: &Value, what: &str, place: usize) -> Result<(OwnedRecord, Option<u32>)> {
@@ -172,14 +185,20 @@ fn record(value: &Value, what: &str, place: usize) -> Result<(OwnedRecord, Optio
     read.map_err(|error| Failure::bad_request(format!("{what} {place}: {error}")))
 }
 
-/// Where a record is now.
-fn receipt_json(topic: &str, receipt: &Receipt) -> Value {
-    json!({
-        "topic": topic,
-        "partition": receipt.partition,
-        "offset": receipt.offset,
-        "timestamp": receipt.timestamp_ns,
-    })
+/// Where a record is.
+#[derive(Serialize)]
+struct SentRecord<'a> {
+    offset: u64,
+    partition: u32,
+    timestamp: i64,
+    topic: &'a str,
+}
+
+impl<'a> SentRecord<'a> {
+    fn new(topic: &'a str, receipt: &Receipt) -> Self {
+        let Receipt { partition, offset, timestamp_ns, .. } = *receipt;
+        Self { offset, partition, timestamp: timestamp_ns, topic }
+    }
 }
 
 type NewRecords = Vec<(OwnedRecord, Option<u32>)>;
@@ -222,8 +241,8 @@ fn send(
         (records, true) => topic.send_batch(records, &options)?,
     };
     state.metrics.records_sent.inc_by(receipts.len() as u64);
-    let receipts = receipts.iter().map(|receipt| receipt_json(name, receipt));
-    Ok(success(receipts.collect()))
+    let sent: Vec<_> = receipts.iter().map(|receipt| SentRecord::new(name, receipt)).collect();
+    Ok(success_of(sent))
 }
 
 /// `POST /topics/{topic}/producers/{producer}`: an epoch that no other producer of that name has.
