@@ -219,6 +219,8 @@ impl Server {
             .arg("serve")
             .arg(dir)
             .args(["--listen", "127.0.0.1:0", "--set", "log.level=error"])
+            // As the store in the process does: who sends more than the disk takes waits, and is not sent away.
+            .args(["--set", "store.busy_policy=block"])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use timestrata_format::SeqNo;
@@ -9,10 +10,13 @@ use timestrata_format::SeqNo;
 use super::Store;
 use super::handle::Handle;
 use crate::feed::{CommittedChanges, Feed};
+use crate::state::Engine;
 use crate::{Error, ErrorKind, Result};
 
 /// How often a store that another process writes is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// For so long commits are let come together, for who was woken as short a time ago.
+const GATHER: Duration = Duration::from_millis(2);
 
 /// What commits change, in their order, each once: see [`Store::changes_since`].
 ///
@@ -52,6 +56,8 @@ pub struct ChangeFeed {
     handle: Arc<Handle>,
     feed: Feed,
     name: Option<String>,
+    /// When it last heard of something new, by the clock that never goes back.
+    woken_ns: AtomicU64,
 }
 
 impl Store {
@@ -70,7 +76,8 @@ impl Store {
         let engine = self.engine();
         engine.check_open()?;
         let feed = Feed::behind(engine, since)?;
-        Ok(ChangeFeed { handle: Arc::clone(&self.handle), feed, name: None })
+        let woken_ns = AtomicU64::new(0);
+        Ok(ChangeFeed { handle: Arc::clone(&self.handle), feed, name: None, woken_ns })
     }
 
     /// As [`Store::changes_since`], for a follower with a name: one that is known goes on behind the last commit that it has
@@ -188,7 +195,20 @@ impl ChangeFeed {
         }
         let is_new =
             engine.committed.wait_behind(self.feed.last(), timeout, || engine.core.lock().last_seq);
+        if is_new {
+            self.gather(timeout);
+        }
         engine.check_open()?;
         Ok(is_new)
+    }
+
+    /// Where commits come one soon after the other: lets some come together, so that who writes doesn't wake each follower for each.
+    fn gather(&self, timeout: Duration) {
+        let Engine { committed, io, .. } = &*self.handle.engine;
+        let since = io.clock.monotonic_ns().saturating_sub(self.woken_ns.load(Ordering::Relaxed));
+        if u128::from(since) < 2 * GATHER.as_nanos() {
+            committed.gather(GATHER.min(timeout));
+        }
+        self.woken_ns.store(io.clock.monotonic_ns(), Ordering::Relaxed);
     }
 }
