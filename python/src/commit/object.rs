@@ -62,7 +62,7 @@ impl State {
     ///
     /// # Errors
     /// `ClosedError` once it is being committed.
-    fn to_change(&mut self) -> PyResult<&mut Parts> {
+    fn change_parts(&mut self) -> PyResult<&mut Parts> {
         Arc::get_mut(&mut self.parts).ok_or_else(is_over)
     }
 }
@@ -80,13 +80,13 @@ impl Commit {
         let find = |parts: &[(String, Py<T>)]| {
             parts.iter().find(|(known, _)| known == name).map(|(_, part)| part.clone_ref(py))
         };
-        if let Some(known) = find(of(self.state.lock().to_change()?)) {
+        if let Some(known) = find(of(self.state.lock().change_parts()?)) {
             return Ok(known);
         }
         // Without the lock: making it may run Python code.
         let made = make(self.staging.clone())?;
         let mut state = self.state.lock();
-        let parts = of(state.to_change()?);
+        let parts = of(state.change_parts()?);
         if let Some(known) = find(parts) {
             return Ok(known);
         }
@@ -193,7 +193,7 @@ impl Commit {
         let mut state = self.state.lock();
         // Behind the lock, which the end of the block takes too: so it is part of it, or refused.
         self.staging.check()?;
-        let parts = state.to_change()?;
+        let parts = state.change_parts()?;
         if parts.consumer.as_ref().is_some_and(|known| !known.is(consumer)) {
             return Err(invalid("a commit takes one consumer: commit those of another by another"));
         }

@@ -1,5 +1,4 @@
 //! Records in JSON: what is read at once is what is read by a tree, or is left to it.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::{Value, json};
 use timestrata_topic::{ClaimedPlace, OwnedRecord, PlainRecord, Record};
