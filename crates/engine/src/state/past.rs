@@ -160,9 +160,8 @@ impl Engine {
             return;
         }
         let Ok(mut manifest) = self.lock_manifest() else { return };
-        let folded = self.fold_history(&mut manifest);
-        drop(manifest);
-        if let Some(folded) = folded {
+        if let Some(folded) = self.fold_history(&mut manifest) {
+            // With the manifest, as all do it: a purge could pass over files of the log that are on their way to be used again.
             self.remove_folded(folded);
         }
     }
