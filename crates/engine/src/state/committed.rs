@@ -15,8 +15,6 @@ pub(crate) struct Committed {
     waiting: AtomicU32,
     lock: Mutex<()>,
     changed: Condvar,
-    /// Nobody tells of it.
-    gathered: Condvar,
 }
 
 impl Committed {
@@ -39,11 +37,6 @@ impl Committed {
     pub(crate) fn pause(&self, time: Duration) {
         let mut locked = self.lock.lock();
         self.changed.wait_for(&mut locked, time);
-    }
-
-    /// Waits for some time, whatever is committed meanwhile.
-    pub(crate) fn gather(&self, time: Duration) {
-        self.gathered.wait_for(&mut self.lock.lock(), time);
     }
 
     /// Waits until the last commit is a later one, or time is up: whether it is. Once at most: who is woken is asked to look.
