@@ -14,7 +14,7 @@ use crate::wal::RowLayout;
 use crate::{Cell, ErrorKind, Result, Stream};
 
 /// Of more, a batch is made before the commit: rows are put into memory one by one, under the lock that all commits take.
-const ENCODED_BYTES_MAX: usize = 16 << 10;
+pub(crate) const ENCODED_BYTES_MAX: usize = 16 << 10;
 /// Room for a row or two from the start.
 const BODY_BYTES: usize = 128;
 /// Batches of so many values are written as rows.

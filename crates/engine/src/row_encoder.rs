@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use timestrata_format::wal::EntryKind;
 
-use crate::encoded_rows::EncodedRows;
+use crate::encoded_rows::{ENCODED_BYTES_MAX, EncodedRows};
 use crate::memtable::{check_keys, check_row};
 use crate::wal::RowLayout;
 use crate::{Cell, Changes, Result, Stream};
+
+const FEW_ROWS: usize = 16;
 
 /// Adds single rows of one stream to changes, without a batch for them. Made by [`Store::row_encoder`](crate::Store::row_encoder).
 ///
@@ -40,6 +42,13 @@ pub struct RowEncoder {
 }
 
 impl RowEncoder {
+    /// Whether so many rows, with so many bytes of text and the like, are added sooner one by one than put in a batch: of more rows, and
+    /// of larger ones, a batch takes less.
+    #[must_use]
+    pub fn suits(rows: usize, bytes: usize) -> bool {
+        rows <= FEW_ROWS && bytes <= ENCODED_BYTES_MAX
+    }
+
     /// # Errors
     /// `InvalidArgument` if the stream has a column that cells can't express.
     pub(crate) fn new(

@@ -8,7 +8,7 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use timestrata_engine::{Cell, Error, ErrorKind, Result};
+use timestrata_engine::{Cell, Error, ErrorKind, Result, RowEncoder};
 use timestrata_merkle::Hash;
 
 use super::adjacency::BlockId;
@@ -280,14 +280,9 @@ pub(super) fn id_column(ids: impl ExactSizeIterator<Item = BlockId>) -> Result<A
     Ok(Arc::new(column.finish()))
 }
 
-/// Of more blocks, and of larger ones, a batch takes less.
-const ROWS_MAX: usize = 16;
-const ROW_BYTES_MAX: usize = 16 << 10;
-
 /// Whether these blocks are better written as rows, one by one.
 pub(super) fn are_rows(blocks: &[(NewBlock<'_>, u32)]) -> bool {
-    blocks.len() <= ROWS_MAX
-        && blocks.iter().map(|(block, _)| block.content.len()).sum::<usize>() <= ROW_BYTES_MAX
+    RowEncoder::suits(blocks.len(), blocks.iter().map(|(block, _)| block.content.len()).sum())
 }
 
 /// A block as a row.

@@ -1,6 +1,8 @@
 //! A log's part of a commit that several models make together.
 
-use timestrata_engine::{Changes, CommitPart, LockRank, Result, SeqNo, Store, StreamId};
+use timestrata_engine::{
+    Changes, CommitPart, LockRank, Result, RowEncoder, SeqNo, Store, StreamId,
+};
 
 use super::{EntryBatch, Logs, NewEntry};
 
@@ -37,9 +39,6 @@ enum Entries {
 }
 
 impl LogsWrite {
-    /// So many entries are few: they are written one by one, and not put in a batch before.
-    pub const FEW_MAX: usize = 16;
-
     /// These entries, which [`Logs::batch`] began.
     #[must_use]
     pub fn new(log: &Logs, entries: EntryBatch) -> Self {
@@ -51,7 +50,8 @@ impl LogsWrite {
     /// # Errors
     /// `TooLarge` for a message or fields that are longer than the log takes; as [`EntryBatch::push`].
     pub fn of_entries(log: &Logs, entries: Vec<NewEntry>) -> Result<Self> {
-        if entries.len() > Self::FEW_MAX {
+        let bytes = entries.iter().map(|entry| entry.message.len()).sum();
+        if !RowEncoder::suits(entries.len(), bytes) {
             let mut batch = log.batch()?;
             entries.iter().try_for_each(|entry| batch.push(entry))?;
             return Ok(Self::new(log, batch));

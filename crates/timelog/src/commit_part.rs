@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 
 use timestrata_engine::{
-    Cell, Changes, CommitPart, LockRank, Result, RowBatch, SeqNo, Store, StreamId,
+    Cell, Changes, CommitPart, LockRank, Result, RowBatch, RowEncoder, SeqNo, Store, StreamId,
 };
 use timestrata_values::range::key_range;
 
@@ -35,9 +35,6 @@ pub struct TimelogWrite {
     changes: Changes,
 }
 
-/// So many entries are written sooner one by one than put in a batch.
-const FEW_MAX: usize = 16;
-
 impl TimelogWrite {
     /// Nothing yet.
     #[must_use]
@@ -53,7 +50,9 @@ impl TimelogWrite {
         if entries.is_empty() {
             return Ok(());
         }
-        if entries.len() <= FEW_MAX && self.log.codec() != Codec::Arrow {
+        if RowEncoder::suits(entries.len(), entries.value_bytes())
+            && self.log.codec() != Codec::Arrow
+        {
             let encoder = self.log.store().row_encoder(self.log.stream_id())?;
             return entries.iter().try_for_each(|(time, value)| {
                 encoder.put(&mut self.changes, &[Cell::Int(time), Cell::Bytes(value)])

@@ -10,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, ListArray, RecordBatch, TimestampNanosecondArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
-use timestrata_engine::{Cell, Error, ErrorKind, Result, Row};
+use timestrata_engine::{Cell, Error, ErrorKind, Result, Row, RowEncoder};
 
 /// A record to be sent, borrowed from its sender; or one that was read, borrowed from its batch.
 ///
@@ -112,15 +112,11 @@ fn headers_of(records: &[&Record<'_>]) -> Result<ArrayRef> {
     Ok(Arc::new(lists.finish()))
 }
 
-/// Of more records, and of larger ones, a batch takes less.
-const ROWS_MAX: usize = 16;
-const ROW_BYTES_MAX: u64 = 16 << 10;
-
 /// Whether these records are better written as rows, one by one. Headers no cell can have.
 pub(super) fn are_rows(records: &[&Record<'_>]) -> bool {
-    records.len() <= ROWS_MAX
+    let bytes = records.iter().map(|record| record.bytes()).sum::<u64>();
+    RowEncoder::suits(records.len(), usize::try_from(bytes).unwrap_or(usize::MAX))
         && records.iter().all(|record| record.headers.is_empty())
-        && records.iter().map(|record| record.bytes()).sum::<u64>() <= ROW_BYTES_MAX
 }
 
 /// A record without headers as a row.

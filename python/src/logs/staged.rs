@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use timestrata_engine::RowEncoder;
 use timestrata_logs::{Labels, LogsWrite, NewEntry};
 
 use super::input::{entry_of, fill};
@@ -46,7 +47,8 @@ impl CommitLogs {
         }
         let model = WAYS.or_made(py, made, &self.name)?;
         // A few are looked at sooner than the interpreter is released.
-        let write = match entries.len() <= LogsWrite::FEW_MAX {
+        let bytes = entries.iter().map(|entry| entry.message.len()).sum();
+        let write = match RowEncoder::suits(entries.len(), bytes) {
             true => LogsWrite::of_entries(&model, entries).map_err(to_python)?,
             false => detached(py, || LogsWrite::of_entries(&model, entries))?,
         };

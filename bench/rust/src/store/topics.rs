@@ -85,7 +85,7 @@ fn produce(bench: &mut Bench, batch: usize, batches: usize) -> Result<()> {
             .aim(0.5)
             .note(format!(
                 "records of {RECORD_BYTES} bytes as JSON lines, {CONNECTIONS} connections with a partition each, beside {CONNECTIONS} threads; \
-                 each commit synced, in groups; median of {rounds} rounds of {} records; clients on the same processors",
+                 each commit synced, in groups; who sends more than the disk takes waits; median of {rounds} rounds of {} records; clients on the same processors",
                 each * CONNECTIONS * batch
             )),
     );

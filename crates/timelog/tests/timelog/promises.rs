@@ -6,10 +6,11 @@ use std::ops::Bound;
 
 use arrow_array::{Array, BinaryArray};
 use timestrata_engine::{
-    Access, Durability, ErrorKind, Io, Merge, Retention, Settings, Store, StreamSpec,
+    Access, Changes, CommitPart, Durability, ErrorKind, Io, Merge, Retention, Settings, Store,
+    StreamSpec,
 };
 use timestrata_timelog::{
-    Codec, Entry, EntryBatch, Timelog, TimelogOptions, Unit, VALUE_BYTES_MAX,
+    Codec, Entry, EntryBatch, Timelog, TimelogOptions, TimelogWrite, Unit, VALUE_BYTES_MAX,
 };
 
 fn memory() -> Store {
@@ -49,6 +50,36 @@ fn entries_come_by_time_and_equal_times_in_commit_order() {
     let newest: Vec<Entry> =
         log.range(..).unwrap().reverse().limit(2).entries().collect::<Result<_, _>>().unwrap();
     assert_eq!(pairs(&newest), [(5, "e"), (5, "d")]);
+}
+
+/// Few entries are rows in the log, many and large ones a batch.
+#[test]
+fn entries_in_a_commit_are_as_they_were_given_however_many_and_large_they_are() {
+    for (count, length) in [(1, 3), (16, 0), (16, 1 << 10), (17, 3), (1, 1 << 20), (100, 40)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let store = Store::open(&path, Settings::default()).unwrap();
+        let log = log(&store);
+        log.append(1, b"before").unwrap();
+        let value = |number: u8| vec![number; length];
+        let mut entries = EntryBatch::new();
+        (0..count).for_each(|number| entries.push(-i64::from(number), &value(number)).unwrap());
+        let mut write = TimelogWrite::new(&log);
+        write.delete(0..2).unwrap();
+        write.append(entries).unwrap();
+        let commit = &mut |changes| store.commit(changes, Durability::Written);
+        write.commit(Changes::new(), commit).unwrap();
+        let given: Vec<(i64, Vec<u8>)> =
+            (0..count).rev().map(|number| (-i64::from(number), value(number))).collect();
+        let read = |log: &Timelog| -> Vec<(i64, Vec<u8>)> {
+            all(log).into_iter().map(|entry| (entry.time, entry.value.to_vec())).collect()
+        };
+        assert!(read(&log) == given, "{count} of {length} bytes");
+        store.close().unwrap();
+        let store = Store::open(&path, Settings::default()).unwrap();
+        let reopened = Timelog::open(&store, "log").unwrap();
+        assert!(read(&reopened) == given, "{count} of {length} bytes, opened again");
+    }
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn record(value: &Value, what: &str, place: usize) -> Result<(OwnedRecord, Optio
     read.map_err(|error| Failure::bad_request(format!("{what} {place}: {error}")))
 }
 
-/// Where a record is.
+/// Where a record that was sent is now.
 #[derive(Serialize)]
 struct SentRecord<'a> {
     offset: u64,
