@@ -84,7 +84,8 @@ def test_many_write_at_once_and_the_loop_goes_on(either: Any) -> None:
         receipts = await asyncio.gather(*(topic.send_async(str(number)) for number in range(100)))
         turning.cancel()
         assert sorted(receipt.offset for receipt in receipts) == list(range(100))
-        assert turns > 100
+        # In a loop that each write held up they would all be done within a turn or two.
+        assert turns > 5
 
     asyncio.run(body())
 

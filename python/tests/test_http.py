@@ -50,6 +50,8 @@ def store(tmp_path: Path) -> Path:
 def server(store: Path) -> Iterator[str]:
     said = store.with_suffix(".log")
     words = [str(SCRIPTS / "timestrata"), "serve", str(store), "--listen", "127.0.0.1:0"]
+    # Less than a client waits for an answer.
+    words += ["--set", "limits.wait_max=1s"]
     with said.open("wb") as log:
         process = subprocess.Popen(words, stderr=log)
         try:
