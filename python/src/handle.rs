@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use timestrata_engine::{Durability, ErrorKind, Result, Store, StreamId};
+use timestrata_table::TableOptions;
 
 use crate::error::refused;
 use crate::fork::Guarded;
@@ -34,6 +35,8 @@ pub(crate) struct Handle {
     pub(crate) durability: Durability,
     /// Models that commits opened, by name: to open one takes longer than the small change of a commit that needs it.
     models: Lock<HashMap<String, KnownModel>>,
+    /// What tables were asked for as that aren't there yet: whatever brings the first rows makes them so.
+    pub(crate) table_options: Lock<HashMap<String, TableOptions>>,
 }
 
 /// A model, and the stream that it is of: one of its name may be another by now.
@@ -57,6 +60,7 @@ impl Handle {
             mode,
             durability,
             models: Lock::default(),
+            table_options: Lock::default(),
         });
         let mut open = OPEN.lock();
         open.retain(|other| other.strong_count() > 0);

@@ -299,10 +299,24 @@ impl Store {
     /// --------
     /// >>> import timestrata
     /// >>> store = timestrata.open()
-    /// >>> store.oldest_commit() == store.stats()["last_seq"]
+    /// >>> store.oldest_commit() == store.last_commit()
     /// True
     fn oldest_commit(&self, py: Python<'_>) -> PyResult<u64> {
         self.handle.detached(py, |store| store.oldest_commit()).map(|seq| seq.0)
+    }
+
+    /// Give the last commit that readers see: behind it begin `changes`, and conditions of a commit that was read for.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> with store.commit() as commit:
+    /// ...     commit.logs("app").write("begun")
+    /// >>> store.last_commit() == commit.seq
+    /// True
+    fn last_commit(&self, py: Python<'_>) -> PyResult<u64> {
+        self.handle.detached(py, |store| Ok(store.snapshot()?.seq().0))
     }
 
     /// Tell what is kept of the past, and the bytes that it takes on disk.

@@ -32,6 +32,12 @@ CLASSES: dict[type, type] = {
     timestrata.Timelog: remote.RemoteTimelog,
     timestrata.TimelogIter: remote.RemoteTimelogIter,
     timestrata.Changes: remote.RemoteChanges,
+    timestrata.Commit: remote.RemoteCommit,
+    timestrata.CommitTable: remote.RemoteCommitTable,
+    timestrata.CommitTopic: remote.RemoteCommitTopic,
+    timestrata.CommitLogs: remote.RemoteCommitLogs,
+    timestrata.CommitGraph: remote.RemoteCommitGraph,
+    timestrata.CommitTimelog: remote.RemoteCommitTimelog,
 }
 # What a server can't be asked for, and why.
 LEFT_OUT = {
@@ -102,8 +108,8 @@ def test_what_both_have_takes_the_same(own: type) -> None:
 
 def test_what_a_server_does_not_do_says_so_and_what_to_do_instead(served: Served) -> None:
     with timestrata.connect(served.url) as store:
-        with pytest.raises(AttributeError, match="a server doesn't do 'commit': .*of its own"):
-            store.commit()
+        with pytest.raises(AttributeError, match="a server doesn't do 'backup': .*directory"):
+            store.backup()
         with pytest.raises(AttributeError, match="a server doesn't do 'views'"):
             store.timelog("door").views()
         with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

@@ -115,6 +115,8 @@ class _Asking:
 
 @final
 class _Server:
+    @staticmethod
+    def arrow_of(rows: Rowlike) -> tuple[bytes, int]: ...
     def __new__(
         cls,
         url: str,
@@ -426,6 +428,7 @@ class Store:
     @overload
     def at(self, *, time: datetime | str) -> Store: ...
     def oldest_commit(self) -> int: ...
+    def last_commit(self) -> int: ...
     def history(self) -> HistoryFigures: ...
     def changes(
         self, since: int | None = None, /, *, follow: bool = False, name: str | None = None

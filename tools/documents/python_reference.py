@@ -37,7 +37,7 @@ SECTIONS = {
     "-logs": ("Python, logs", "[guide](../guides/logs.md), [filters](filters.md)", ["Logs", "LogEntry", "LogEntries", "LogEntriesIter", "LogTail", "LogBucket", "LogFacet"]),
     "-topic": ("Python, topics", "[guide](../guides/topic.md)", ["Topic", "Record", "Receipt", "Producer", "Consumer", "SigningKey", "Proof", "verify", "verify_consistency"]),
     "-graph": ("Python, graphs", "[guide](../guides/graph.md)", ["GraphView", "Graph", "Block", "Edge", "Walk", "Route"]),
-    "-server": ("Python, servers", "[guide](../guides/servers.md)", ["connect", "RemoteStore", "RemoteTable", "RemoteTimelog", "RemoteTimelogIter", "RemoteLogs", "RemoteLogTail", "RemoteTopic", "RemoteProducer", "RemoteConsumer", "RemoteGraph", "RemoteChanges"]),
+    "-server": ("Python, servers", "[guide](../guides/servers.md)", ["connect", "RemoteStore", "RemoteTable", "RemoteTimelog", "RemoteTimelogIter", "RemoteLogs", "RemoteLogTail", "RemoteTopic", "RemoteProducer", "RemoteConsumer", "RemoteGraph", "RemoteCommit", "RemoteCommitTable", "RemoteCommitTopic", "RemoteCommitLogs", "RemoteCommitGraph", "RemoteCommitTimelog", "RemoteChanges"]),
 }  # fmt: skip
 
 # What a reader knows from every other class.

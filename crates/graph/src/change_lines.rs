@@ -103,12 +103,68 @@ impl LineChange {
     }
 }
 
+/// Changes as lines of JSON ask for them, read and checked as far as that can be done without the graph.
+///
+/// A line is a block as [`block_line`](super::block_line) writes it (without `block` it has the id of its content), an edge as
+/// [`edge_line`](super::edge_line) does, or `{"delete": ID}`, `{"unlink": {"source": ID, "kind": KIND, "target": ID}}` or
+/// `{"unlink_all": {"source": ID}}`, with `target` or `kind` in its place. What puts or deletes a block may have
+/// `expected_version`, which the block must have before all changes, 0 if it is not there.
+///
+/// ```
+/// use timestrata_graph::ChangeLines;
+///
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let mut lines = ChangeLines::default();
+/// lines.read(&br#"{"content": "a note"}"#[..])?;
+/// lines.read(&br#"{"content": "another"}"#[..])?;
+/// assert_eq!(lines.put_count(), 2);
+/// assert!(lines.read(&br#"{"note": "a note"}"#[..]).is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct ChangeLines {
+    list: Vec<LineChange>,
+    expected: Vec<(BlockId, u32)>,
+}
+
+impl ChangeLines {
+    /// Reads lines, whose changes are made behind those before.
+    ///
+    /// # Errors
+    /// `InvalidData` that names the line, for what is no change.
+    pub fn read(&mut self, lines: impl BufRead) -> Result<()> {
+        for_each_line(lines, |mut parts| {
+            let version = expected_version(&mut parts)?;
+            let change = LineChange::of(&parts)?;
+            match (version, change.block()) {
+                (Some(version), Some(id)) => self.expected.push((id, version)),
+                (Some(_), None) => return Err("'expected_version' is of a block".to_owned()),
+                (None, _) => {}
+            }
+            self.list.push(change);
+            Ok(())
+        })
+    }
+
+    /// How many blocks they put.
+    #[must_use]
+    pub fn put_count(&self) -> usize {
+        self.list.iter().filter(|change| matches!(change, LineChange::Put(_))).count()
+    }
+
+    /// The changes, in the order of the lines.
+    #[must_use]
+    pub fn changes(&self) -> GraphChanges<'_> {
+        let expected = self.expected.iter();
+        let changes = expected
+            .fold(GraphChanges::new(), |all, (id, version)| all.expect_version(*id, *version));
+        self.list.iter().fold(changes, |all, change| change.add_to(all))
+    }
+}
+
 impl Graph {
-    /// Makes the changes that lines of JSON ask for, in their order and in one commit. A line is a block as
-    /// [`block_line`](super::block_line) writes it (without `block` it has the id of its content), an edge as
-    /// [`edge_line`](super::edge_line) does, or `{"delete": ID}`, `{"unlink": {"source": ID, "kind": KIND, "target": ID}}` or
-    /// `{"unlink_all": {"source": ID}}`, with `target` or `kind` in its place. What puts or deletes a block may have
-    /// `expected_version`, which the block must have before all changes, 0 if it is not there.
+    /// Makes the changes that [lines of JSON](ChangeLines) ask for, in their order and in one commit.
     ///
     /// ```
     /// use timestrata_engine::{Durability, Settings, Store};
@@ -129,25 +185,8 @@ impl Graph {
     /// `InvalidData` that names the line, for what is no change; `Conflict` for a block in another version than is
     /// expected, or in a later one than is put; what a commit may fail with. Nothing is changed then.
     pub fn change_lines(&self, lines: impl BufRead, durability: Durability) -> Result<Changed> {
-        let (mut list, mut expected) = (Vec::new(), Vec::new());
-        for_each_line(lines, |mut parts| {
-            let version = expected_version(&mut parts)?;
-            let change = LineChange::of(&parts)?;
-            match (version, change.block()) {
-                (Some(version), Some(id)) => expected.push((id, version)),
-                (Some(_), None) => return Err("'expected_version' is of a block".to_owned()),
-                (None, _) => {}
-            }
-            list.push(change);
-            Ok(())
-        })?;
-        let mut changes = GraphChanges::new();
-        for (id, version) in expected {
-            changes = changes.expect_version(id, version);
-        }
-        for change in &list {
-            changes = change.add_to(changes);
-        }
-        self.change(&changes, durability)
+        let mut read = ChangeLines::default();
+        read.read(lines)?;
+        self.change(&read.changes(), durability)
     }
 }

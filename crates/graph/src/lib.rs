@@ -59,6 +59,7 @@ mod walks;
 
 pub use adjacency::{BlockId, Direction};
 pub use block::{Block, NewBlock, id_of_content};
+pub use change_lines::ChangeLines;
 pub use changes::{Changed, GraphChanges, Unlinked};
 pub use columns::{BlockColumns, add_edges};
 pub use commit_part::GraphWrite;

@@ -58,6 +58,11 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
+    /// The same, of a part of what was asked for.
+    pub(crate) fn within(self, part: &str) -> Self {
+        Self { message: format!("{part}: {}", self.message), ..self }
+    }
+
     /// The same, for what went wrong after so many entries had been written for good.
     pub(crate) fn behind(self, written: u64) -> Self {
         match written {

@@ -2,6 +2,7 @@
 
 mod asked;
 mod changes;
+mod commit;
 mod graphs;
 mod health;
 mod ingest;
@@ -38,12 +39,13 @@ const SMALL_BODY_BYTES_MAX: usize = 4 << 20;
 type Route = Endpoint<AppState>;
 
 /// Everything that there is, model by model.
-static ENDPOINTS: [&[Route]; 14] = [
+static ENDPOINTS: [&[Route]; 15] = [
     tables::ENDPOINTS,
     logs::ENDPOINTS,
     topics::ENDPOINTS,
     graphs::ENDPOINTS,
     timelogs::ENDPOINTS,
+    commit::ENDPOINTS,
     changes::ENDPOINTS,
     sql::ENDPOINTS,
     store::ENDPOINTS,

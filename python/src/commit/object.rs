@@ -37,7 +37,7 @@ use crate::topic::{CommitTopic, Consumer};
 /// ...     commit.logs("app").write("measured", level="info")
 /// ...     block = commit.graph("code").put("measure()")
 /// ...     commit.timelog("door").append(1, "opened")
-/// >>> commit.seq == store.stats()["last_seq"]
+/// >>> commit.seq == store.last_commit()
 /// True
 /// >>> store.table("rooms").count(), len(store.graph("code")), store.timelog("door")[1]
 /// (1, 1, ['opened'])

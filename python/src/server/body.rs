@@ -134,6 +134,13 @@ impl ArrowBody {
     }
 }
 
+/// Rows as a stream of Arrow's, all of it.
+pub(super) fn whole_stream(rows: &RecordBatch) -> Result<Vec<u8>> {
+    let mut writer = StreamWriter::try_new(Vec::new(), rows.schema_ref()).map_err(unwritten)?;
+    writer.write(rows).and_then(|()| writer.finish()).map_err(unwritten)?;
+    writer.into_inner().map_err(unwritten)
+}
+
 fn unwritten(error: ArrowError) -> Error {
     Error::new(ErrorKind::InvalidData, format!("the rows have no Arrow stream: {error}"))
 }

@@ -13,13 +13,13 @@ use timestrata_engine::{Error, ErrorKind, Io, Result};
 use timestrata_ingest::rows::{Format, ReadOptions, open_path};
 use timestrata_timelog::Unit;
 
-use super::body::{ArrowBody, ObjectBody, Times};
+use super::body::{ArrowBody, ObjectBody, Times, whole_stream};
 use crate::error::{invalid, refused, to_python};
 use crate::fork::Guarded;
 use crate::interrupt::{asker_stays, detached};
 use crate::payload::Payload;
 use crate::settings::{duration, word};
-use crate::table::Rows;
+use crate::table::{Rows, batch_of};
 use crate::timestamp::timestamp;
 
 /// The types of what is sent and answered, as HTTP calls them.
@@ -219,6 +219,14 @@ impl Server {
             body.failure().map_or(sent, Err)
         });
         Ok(sent?.to_string())
+    }
+
+    /// Rows, as anything that `Table.append` takes, as an Arrow stream in the types that they have; and how many there are.
+    #[staticmethod]
+    fn arrow_of<'py>(rows: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+        let batch = batch_of(rows)?;
+        let stream = detached(rows.py(), || whole_stream(&batch))?;
+        Ok((PyBytes::new(rows.py(), &stream), batch.num_rows()))
     }
 
     /// Send what a file object has, while it is read. Gives the data of the answer, as JSON.

@@ -19,7 +19,7 @@ use timestrata_timelog::Unit;
 use timestrata_values::normalize;
 use timestrata_values::time::relabeled;
 
-use crate::error::{refused, to_python, type_name, wrong_type};
+use crate::error::{invalid, refused, to_python, type_name, wrong_type};
 use crate::typed::{Held, Kind, array_of_buffer, fitted_to, is_arrow};
 
 /// Rows on their way into a table.
@@ -100,6 +100,9 @@ fn is_single_row(columns: &Bound<'_, PyDict>) -> PyResult<bool> {
 }
 
 fn of_columns(columns: &Bound<'_, PyDict>) -> PyResult<Input> {
+    if columns.is_empty() {
+        return Err(invalid("rows have columns, a time at least: there are none"));
+    }
     let mut fields: Vec<FieldRef> = Vec::new();
     let mut arrays: Vec<ArrayRef> = Vec::new();
     for (name, values) in columns {
@@ -132,6 +135,9 @@ fn batch(fields: Vec<FieldRef>, arrays: Vec<ArrayRef>) -> PyResult<Input> {
 }
 
 fn of_rows(py: Python<'_>, rows: &[Bound<'_, PyDict>]) -> PyResult<Input> {
+    if rows.is_empty() {
+        return Ok(Input::One(RecordBatch::new_empty(Arc::new(Schema::empty()))));
+    }
     // Columns in the order in which they are first seen.
     let names = PyDict::new(py);
     for row in rows {

@@ -15,3 +15,4 @@ pub(crate) use input::{Input, owned};
 pub(crate) use object::Table;
 pub(crate) use rows::{Rows, RowsIter};
 pub(crate) use staged::{CommitTable, TableRows};
+pub(crate) use write::batch_of;

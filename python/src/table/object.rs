@@ -111,8 +111,14 @@ impl Table {
         }
     }
 
+    /// Makes it as it was asked for: here, or else where it was asked for with options last.
     fn make(&self, py: Python<'_>, store: &Store, rows: &RecordBatch) -> PyResult<TableModel> {
-        detached(py, || TableModel::create_for(store, &self.name, rows, &self.wanted))
+        let asked_for = match self.wanted == TableOptions::default() {
+            true => self.handle.table_options.lock().get(&self.name).cloned(),
+            false => None,
+        };
+        let wanted = asked_for.as_ref().unwrap_or(&self.wanted);
+        detached(py, || TableModel::create_for(store, &self.name, rows, wanted))
     }
 }
 

@@ -37,6 +37,9 @@ impl Store {
     ///     Tell rows apart by a column "id" of whole numbers from 1, and give rows that come
     ///     without one the next.
     ///
+    /// One that isn't there yet comes into being as it was asked for here, whoever brings its first rows: an object without options of its
+    /// own, or a commit over several models.
+    ///
     /// Raises
     /// ------
     /// AlreadyExistsError
@@ -83,6 +86,10 @@ impl Store {
             (None, Some(columns)) => TableModel::create(store, name, columns, &wanted).map(Some),
             (None, None) => Ok(None),
         })?;
+        if model.is_none() && wanted != TableOptions::default() {
+            let mut options = self.handle.table_options.lock();
+            options.insert(name.to_owned(), wanted.clone());
+        }
         Ok(Table {
             handle: Arc::clone(&self.handle),
             name: name.to_owned(),

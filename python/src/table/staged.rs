@@ -120,7 +120,7 @@ impl CommitTable {
     /// ----------
     /// rows : object
     /// if_unchanged_since : int, optional
-    ///     The ``last_seq`` of `Store.stats` from before the rows' upsert keys were read: if a commit has changed one of them since, or that is
+    ///     What `Store.last_commit` gave before the rows' upsert keys were read: if a commit has changed one of them since, or that is
     ///     not known, the end of the block raises `ConflictError`. Keys are noted from the first such commit on; reading again and trying
     ///     again helps. A number of a commit that was not made yet is refused; don't keep one across an opening of the store.
     ///
@@ -131,7 +131,7 @@ impl CommitTable {
     /// >>> stock = store.table("stock", key="item")
     /// >>> stock.append({"time": "2024-05-01", "item": "nut", "left": 5})
     /// 1
-    /// >>> seq = store.stats()["last_seq"]
+    /// >>> seq = store.last_commit()
     /// >>> left = stock.row("nut")["left"]
     /// >>> with store.commit() as commit:
     /// ...     row = {"time": "2024-05-02", "item": "nut", "left": left - 1}

@@ -224,6 +224,7 @@ impl Table {
         }
         let options = WriteOptions { durability, on_mismatch: on_mismatch_of(on_mismatch)? };
         match Input::of(rows)? {
+            Input::One(batch) if batch.num_columns() == 0 => Ok(0),
             Input::One(batch) => {
                 self.append_batch(rows.py(), &batch, options)?;
                 Ok(batch.num_rows())

@@ -11,6 +11,14 @@ that it may have been done all the same.
 from __future__ import annotations
 
 from timestrata.remote.changes import RemoteChanges
+from timestrata.remote.commit import (
+    RemoteCommit,
+    RemoteCommitGraph,
+    RemoteCommitLogs,
+    RemoteCommitTable,
+    RemoteCommitTimelog,
+    RemoteCommitTopic,
+)
 from timestrata.remote.consumer import RemoteConsumer
 from timestrata.remote.graph import RemoteGraph
 from timestrata.remote.logs import RemoteLogs, RemoteLogTail
@@ -22,6 +30,12 @@ from timestrata.remote.topic import RemoteTopic
 
 __all__ = [
     "RemoteChanges",
+    "RemoteCommit",
+    "RemoteCommitGraph",
+    "RemoteCommitLogs",
+    "RemoteCommitTable",
+    "RemoteCommitTimelog",
+    "RemoteCommitTopic",
     "RemoteConsumer",
     "RemoteGraph",
     "RemoteLogTail",

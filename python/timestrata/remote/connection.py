@@ -28,6 +28,8 @@ class Connection:
     def __init__(self, server: _Server, at: str | None = None) -> None:
         self.server = server
         self.at = at
+        # What tables were asked for as, by name: a commit makes those that are missing so.
+        self.made_with: dict[str, Mapping[str, Any]] = {}
 
     def get(self, *path: str, accept: str | None = None, **parameters: Any) -> Any:
         """Ask for what a read gives: its data, or its text where `accept` asks for that."""

@@ -29,6 +29,21 @@ _RECORDS_MAX = 500
 _BYTES_MAX = 52_428_800
 
 
+class Done:
+    """What a consumer was given, on its way into a commit."""
+
+    def __init__(
+        self, consumer: RemoteConsumer, step: Mapping[str, Any], offsets: Mapping[int, int]
+    ) -> None:
+        self._consumer = consumer
+        self._offsets = offsets
+        self.step = step
+
+    def forget(self) -> None:
+        """Take note that it is committed."""
+        self._consumer._forget(self._offsets)
+
+
 class RemoteConsumer(Remote):
     """Reads a topic of a server on from where it, or its group, was. Made by `RemoteTopic.consumer`; as `Consumer`.
 
@@ -246,9 +261,20 @@ class RemoteConsumer(Remote):
         if not offsets and self._group is not None:
             return
         reader.commit(offsets)
-        for partition, offset in offsets.items():
+        self._forget(offsets)
+
+    def _forget(self, committed: Mapping[int, int]) -> None:
+        for partition, offset in committed.items():
             if self._given.get(partition, offset + 1) <= offset:
                 del self._given[partition]
+
+    def _done(self) -> Done | None:
+        """Give what was given so far as a step of a commit; None where that is nothing."""
+        reader = self._open()
+        with self._holding:
+            offsets = dict(self._given)
+        step = reader.step(offsets)
+        return Done(self, step, offsets) if offsets else None
 
     def close(self) -> None:
         """Leave the group; with ``auto_commit`` what was given is committed. Fine to call twice."""

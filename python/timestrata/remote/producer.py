@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from timestrata import awaiting
@@ -14,7 +15,7 @@ from timestrata.remote.connection import LINES, Connection, Remote, bytes_json, 
 if TYPE_CHECKING:
     from timestrata._timestrata import Recordlike
 
-__all__ = ["RemoteProducer", "send_records"]
+__all__ = ["RemoteProducer", "receipts_of", "record_json", "send_records"]
 
 
 def send_records(
@@ -27,7 +28,7 @@ def send_records(
     **asked: Any,
 ) -> list[Receipt]:
     """Send records, all of them in one commit or none."""
-    body = [_record_json(record) for record in records]
+    body = [record_json(record) for record in records]
     if not body:
         return []
     receipts = connection.send(
@@ -41,13 +42,19 @@ def send_records(
         partition=partition,
         **asked,
     )
+    return receipts_of(receipts)
+
+
+def receipts_of(told: Iterable[dict[str, Any]]) -> list[Receipt]:
+    """Give the receipts that an answer tells of."""
     return [
-        Receipt._of(told["topic"], told["partition"], told["offset"], told["timestamp"])
-        for told in receipts
+        Receipt._of(one["topic"], one["partition"], one["offset"], one["timestamp"])
+        for one in told
     ]
 
 
-def _record_json(record: Recordlike) -> dict[str, Any]:
+def record_json(record: Recordlike) -> dict[str, Any]:
+    """Give a record as a body has it."""
     key, value, headers, timestamp, partition = Record._given(record)
     said: dict[str, Any] = {
         "key": bytes_json(key),
@@ -188,6 +195,26 @@ class RemoteProducer(Remote):
             epoch=self._epoch,
             sequence=sequence,
         )
+
+    def _expect_of(self, connection: Connection, topic: str) -> None:
+        """Refuse to send for a commit over a topic that is not its own, or without an epoch."""
+        if self._topic != topic:
+            raise InvalidArgumentError(
+                f"the producer is of topic {self._topic!r}, and the records are for {topic!r}"
+            )
+        if self._connection.server is not connection.server:
+            raise InvalidArgumentError("the producer is of another store than the commit")
+        if self._id is None:
+            raise InvalidArgumentError(
+                "only a producer with an id has an epoch: topic.producer(producer_id='x')"
+            )
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Hold up those who send as it, whose next sequences are those behind what is sent meanwhile."""
+        with self._sending:
+            self._next.clear()
+            yield
 
     def next_sequence(self, partition: int = 0) -> int:
         """Give the sequence that comes next for this producer in a partition: what arrived, after a crash."""

@@ -62,6 +62,9 @@ class Reader(Protocol):
     def commit(self, offsets: Mapping[int, int]) -> None:
         """Say durably how far was read."""
 
+    def step(self, offsets: Mapping[int, int]) -> dict[str, Any]:
+        """Give the step of a commit that says how far was read."""
+
     def leave(self, undone: Mapping[int, int]) -> None:
         """End; what comes from these offsets on was not done."""
 
@@ -177,12 +180,19 @@ class Alone:
         return None
 
     def commit(self, offsets: Mapping[int, int]) -> None:
-        raise InvalidArgumentError(
-            "a consumer without a group commits nothing", hint="give it a group"
-        )
+        raise _without_a_group()
+
+    def step(self, offsets: Mapping[int, int]) -> dict[str, Any]:
+        raise _without_a_group()
 
     def leave(self, undone: Mapping[int, int]) -> None:
         pass
+
+
+def _without_a_group() -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "a consumer without a group commits nothing", hint="give it a group"
+    )
 
 
 class Member:
@@ -198,6 +208,7 @@ class Member:
     ) -> None:
         self._connection = connection
         self._topic = topic
+        self._group = group
         self._path = ("topics", topic, "groups", group)
         # A name of its own, so that it can join again.
         self.member = str(options.get("member") or f"python-{uuid4()}")
@@ -262,10 +273,16 @@ class Member:
         return None
 
     def commit(self, offsets: Mapping[int, int]) -> None:
-        said = [
-            {"partition": partition, "offset": offset} for partition, offset in offsets.items()
-        ]
-        self._ask("commit", {"offsets": said}, seen=self._seen)
+        self._ask("commit", {"offsets": _offsets_json(offsets)}, seen=self._seen)
+
+    def step(self, offsets: Mapping[int, int]) -> dict[str, Any]:
+        return {
+            "topic": self._topic,
+            "group": self._group,
+            "member": self.member,
+            "seen": self._seen,
+            "offsets": _offsets_json(offsets),
+        }
 
     def leave(self, undone: Mapping[int, int]) -> None:
         # Gone already is left too.
@@ -276,3 +293,7 @@ class Member:
                     with contextlib.suppress(ConflictError, InvalidArgumentError):
                         self.seek(partition, offset)
             self._connection.send("DELETE", *self._path, "members", self.member)
+
+
+def _offsets_json(offsets: Mapping[int, int]) -> list[dict[str, int]]:
+    return [{"partition": partition, "offset": offset} for partition, offset in offsets.items()]

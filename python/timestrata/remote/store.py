@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from timestrata import awaiting
 from timestrata._timestrata import Rows, _Server
-from timestrata.errors import ClosedError, InvalidArgumentError, NotFoundError
+from timestrata.errors import (
+    ClosedError,
+    InvalidArgumentError,
+    NotFoundError,
+    ReadOnlyError,
+)
 from timestrata.remote.changes import RemoteChanges
+from timestrata.remote.commit import RemoteCommit
 from timestrata.remote.connection import LINES, Connection, Remote, names_text, time_text
 from timestrata.remote.consumer import RemoteConsumer
 from timestrata.remote.graph import RemoteGraph
@@ -107,7 +113,6 @@ class RemoteStore(Remote):
     MISSING: ClassVar[Mapping[str, str]] = {
         "backup": "copy the store's directory, by 'timestrata backup', also while the server runs",
         "check": "check the store's directory, by 'timestrata check', also while the server runs",
-        "commit": "a commit over several models is made where the store is open; each call here is a commit of its own",
         "compact": "the server compacts by itself",
         "flush": "the server flushes by itself",
         "history": "see the store's directory, by 'timestrata info'",
@@ -152,6 +157,11 @@ class RemoteStore(Remote):
         compression: str | None = None,
     ) -> RemoteTable:
         """Give the table of this name, which comes into being with its first rows."""
+        # One that isn't there yet comes into being as it was asked for with options last, whoever brings its first rows.
+        said = (time, key, tags, compression) != (None, None, None, None) or ids
+        known = self._connection.made_with.get(name)
+        if known is not None and not said:
+            return RemoteTable(self._connection, name, known)
         made_with = {
             "time": time,
             "key": names_text("key", key),
@@ -159,6 +169,7 @@ class RemoteStore(Remote):
             "ids": ids,
             "compression": compression,
         }
+        self._connection.made_with[name] = made_with
         return RemoteTable(self._connection, name, made_with)
 
     def tables(self) -> list[str]:
@@ -273,6 +284,19 @@ class RemoteStore(Remote):
                 return
         raise NotFoundError(f"no stream {name!r}", hint="create it first, or check the name")
 
+    def commit(
+        self, *, durability: Literal["written", "buffered", "synced"] | None = None
+    ) -> RemoteCommit:
+        """Begin one commit over several models, as `Store.commit` does: all that its block changes is there, or nothing is."""
+        if durability not in (None, "written", "buffered", "synced"):
+            raise InvalidArgumentError(
+                f"durability={durability!r}: it must be one of buffered, written, synced"
+            )
+        self._connection.expect_now()
+        if self.closed:
+            raise ClosedError("the connection to the server has been closed")
+        return RemoteCommit(self._connection)
+
     # SQL
 
     def sql(
@@ -336,6 +360,15 @@ class RemoteStore(Remote):
         # Says whether that can be read.
         then.tables()
         return then
+
+    def last_commit(self) -> int:
+        """Give the last commit that readers see, as `Store.last_commit` does."""
+        if self._connection.at is not None:
+            raise ReadOnlyError(
+                "the last commit is one of the store as it is now", hint="ask the store that connect() gave"
+            )
+        # One that changes nothing.
+        return int(self._connection.send("POST", "commit", body=[], repeats=True)["seq"])
 
     def changes(
         self, since: int | None = None, /, *, follow: bool = False, name: str | None = None

@@ -104,6 +104,9 @@ class RemoteTable(Remote):
         ``limits.body_bytes_max`` of the server. Times that are ints are in the table's unit, which is asked for; where the token
         may not read the table, in the unit that their size tells.
         """
+        if isinstance(rows, (list, tuple)) and not rows:
+            self._connection.expect_now()
+            return 0
         return int(self._ingest(rows=rows, on_mismatch=on_mismatch)["rows_inserted"])
 
     def _time_type(self) -> tuple[str, str] | None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from timestrata._timestrata import Codec, Timestamp, Unit
 
-__all__ = ["RemoteTimelog", "RemoteTimelogIter", "open_timelog"]
+__all__ = ["RemoteTimelog", "RemoteTimelogIter", "known_timelog", "open_timelog"]
 
 # Entries that are asked for at once. An answer has at most 64 MiB.
 _PAGE_ENTRIES = 4_096
@@ -56,7 +56,7 @@ def open_timelog(
 ) -> RemoteTimelog:
     """Give the time log of a name; made if it is missing and may be."""
     try:
-        said = connection.get("timelogs", name)
+        log = known_timelog(connection, name)
     except NotFoundError:
         if connection.at is not None:
             raise
@@ -68,16 +68,21 @@ def open_timelog(
         asked = {"codec": codec, "unit": unit}
         body = {name: value for name, value in asked.items() if value is not None}
         said = connection.send("PUT", "timelogs", name, body=body, repeats=True)
+        log = RemoteTimelog(connection, name, said["codec"], said["unit"])
+    for what, is_, wanted in (("codec", log.codec, codec), ("unit", log.unit, unit)):
+        if wanted not in (None, is_):
+            raise AlreadyExistsError(f"time log {name!r} has {what} {is_!r}, not {wanted!r}")
+    return log
+
+
+def known_timelog(connection: Connection, name: str) -> RemoteTimelog:
+    """Give the time log of a name, which is there."""
+    said = connection.get("timelogs", name)
     if said["codec"] == "pickle":
         raise InvalidArgumentError(
             f"time log {name!r} holds pickles, which a server neither reads nor writes",
             hint="open the store's directory, by timestrata.open",
         )
-    for what, wanted in (("codec", codec), ("unit", unit)):
-        if wanted not in (None, said[what]):
-            raise AlreadyExistsError(
-                f"time log {name!r} has {what} {said[what]!r}, not {wanted!r}"
-            )
     return RemoteTimelog(connection, name, said["codec"], said["unit"])
 
 
@@ -256,15 +261,18 @@ class RemoteTimelog(Remote):
 
     def delete(self, t1: Timestamp, t2: Timestamp | None = None) -> None:
         """Delete the entries at a time, or from one to before another."""
-        first = self._time(t1)
-        if t2 is None:
-            self._delete(first, None if first == _TIME_MAX else first + 1)
-        else:
-            self._delete(first, self._time(t2))
+        self._delete(*self._range(t1, t2))
 
     async def delete_async(self, t1: Timestamp, t2: Timestamp | None = None) -> None:
         """`delete` without holding up an event loop; a task that is cancelled waits for its end."""
         await awaiting.write(self.delete, t1, t2)
+
+    def _range(self, t1: Timestamp, t2: Timestamp | None) -> tuple[int, int | None]:
+        """Give the ends of a range, or of one time."""
+        first = self._time(t1)
+        if t2 is None:
+            return first, None if first == _TIME_MAX else first + 1
+        return first, self._time(t2)
 
     def _delete(self, first: int | None, behind: int | None) -> None:
         if first is not None and behind is not None and first >= behind:

@@ -8,13 +8,14 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
+use arrow_schema::SchemaRef;
 use timestrata_engine::Result;
 
 use super::conform::{self, RawBatches};
 use super::input::{self, Opened, Random};
 use super::options::ReadOptions;
 use super::report::invalid;
-use super::{Rows, guard};
+use super::{Rows, guard, names};
 
 const WHAT: &str = "Arrow data";
 /// Marks messages of all but the oldest writers.
@@ -32,6 +33,20 @@ const LENGTH_BYTES: usize = 8;
 
 /// Opens a stream.
 pub(super) fn open_stream(opened: Opened, options: &ReadOptions) -> Result<Rows> {
+    let name = opened.name.clone();
+    let (schema, stream) = begin(opened)?;
+    conform::open(&name, &schema, Box::new(stream), options)
+}
+
+/// Reads a stream whole.
+pub(super) fn read_stream(opened: Opened) -> Result<Vec<RecordBatch>> {
+    let (schema, mut stream) = begin(opened)?;
+    names::check(&stream.name, schema.fields().iter().map(|field| field.name().as_str()))?;
+    std::iter::from_fn(|| stream.next().transpose()).collect()
+}
+
+/// A stream, whose columns have been read.
+fn begin(opened: Opened) -> Result<(SchemaRef, Stream)> {
     let name = opened.name;
     let decoder = StreamDecoder::new();
     let mut stream = Stream {
@@ -41,18 +56,17 @@ pub(super) fn open_stream(opened: Opened, options: &ReadOptions) -> Result<Rows>
         first: None,
         is_at_end: false,
     };
-    let schema = loop {
+    loop {
         // The decoder sees a message without columns, as the schema is, with the next one.
         let message = stream.message()?;
         if let Some(schema) = stream.decoder.schema() {
             stream.first = message.flatten();
-            break schema;
+            return Ok((schema, stream));
         }
         if message.is_none() {
             return Err(invalid(&name, "the input is empty: an Arrow stream begins with a schema"));
         }
-    };
-    conform::open(&name, &schema, Box::new(stream), options)
+    }
 }
 
 struct Stream {

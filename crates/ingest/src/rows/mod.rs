@@ -217,6 +217,32 @@ pub fn open_bytes(bytes: impl Into<Bytes>, name: &str, options: &ReadOptions) ->
     Source::open(Input::Bytes(bytes.into()), name, options)
 }
 
+/// Reads an Arrow stream in memory, which is not packed, in the types that it was written with: as a program would hand over its rows that
+/// is part of this process.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_array::{Int64Array, RecordBatch};
+/// use arrow_ipc::writer::StreamWriter;
+/// use timestrata_ingest::rows::read_arrow;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let rows = RecordBatch::try_from_iter([("time", Arc::new(Int64Array::from(vec![7])) as _)])?;
+/// let mut stream = StreamWriter::try_new(Vec::new(), &rows.schema())?;
+/// stream.write(&rows)?;
+/// assert_eq!(read_arrow(stream.into_inner()?, "the rows")?, [rows]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// `InvalidData` for what is no such stream.
+pub fn read_arrow(bytes: impl Into<Bytes>, name: &str) -> Result<Vec<RecordBatch>> {
+    let input = Input::Bytes(bytes.into());
+    arrow::read_stream(input::Opened::new(input, name, Some(Compression::None))?)
+}
+
 /// Refuses options that mean nothing.
 fn check(options: &ReadOptions) -> Result<()> {
     let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));

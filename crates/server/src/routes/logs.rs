@@ -1,6 +1,6 @@
 //! Logs: names, entries in and out, figures of them.
 
-mod entries;
+pub(super) mod entries;
 mod figures;
 mod ingest;
 mod parameters;

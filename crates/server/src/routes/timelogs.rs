@@ -1,11 +1,12 @@
 //! Time logs: made, described and removed; entries in and out, and deleted by ranges.
 
-mod entries;
-mod values;
+pub(super) mod entries;
+pub(super) mod values;
 
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use serde_json::{Value, json};
+use timestrata_engine::{ErrorKind, Store};
 use timestrata_timelog::{Codec, Timelog, TimelogOptions, Unit};
 
 use crate::auth::Caller;
@@ -15,7 +16,7 @@ use crate::moments::Reading;
 use crate::routes::Route;
 use crate::routes::asked::Question;
 use crate::routes::parameters::Members;
-use crate::state::{AppState, blocking};
+use crate::state::blocking;
 
 const FROM: Parameter = parameter("from", Form::Time, "The first time of the range");
 const TO: Parameter = parameter("to", Form::Time, "The first time behind the range");
@@ -132,10 +133,10 @@ async fn drop(question: Question) -> Result<Response> {
 }
 
 /// A time log, which is made if it isn't there. One that is there may have been made with any options.
-fn to_write(state: &AppState, name: &str) -> Result<Timelog> {
-    match Timelog::open(&state.store, name) {
-        Err(error) if error.kind() == timestrata_engine::ErrorKind::NotFound => {
-            Ok(Timelog::create(&state.store, name, options())?)
+pub(super) fn to_write(store: &Store, name: &str) -> Result<Timelog> {
+    match Timelog::open(store, name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Ok(Timelog::create(store, name, options())?)
         }
         opened => Ok(opened?),
     }

@@ -2,8 +2,8 @@
 
 mod consume;
 mod groups;
-mod members;
-mod produce;
+pub(super) mod members;
+pub(super) mod produce;
 mod proofs;
 
 use axum::response::Response;

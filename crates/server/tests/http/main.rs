@@ -4,6 +4,7 @@
 mod answers;
 mod bad_input;
 mod changes;
+mod commits;
 mod curl;
 mod described;
 mod ending;

@@ -55,7 +55,11 @@ pub(super) async fn write(question: Question, sent: Sent) -> Result<Response> {
     .await
 }
 
-fn entries_of(lines: impl Read) -> Result<Vec<NewEntry>> {
+/// The entries that lines of JSON are.
+///
+/// # Errors
+/// `400` that names the line.
+pub(in crate::routes) fn entries_of(lines: impl Read) -> Result<Vec<NewEntry>> {
     let mut lines = NumberedLines::new(BufReader::new(lines));
     let (mut entries, mut members) = (Vec::new(), Members::default());
     while lines.advance().map_err(|error| Failure::bad_request(error.to_string()))? {

@@ -31,9 +31,9 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// A range as it stands behind a path: of which unit its whole numbers are, the log says.
 #[derive(Debug)]
-struct Range {
-    from: Option<String>,
-    to: Option<String>,
+pub(in crate::routes) struct Range {
+    pub(in crate::routes) from: Option<String>,
+    pub(in crate::routes) to: Option<String>,
 }
 
 impl Range {
@@ -41,7 +41,11 @@ impl Range {
         Ok(Self { from: asked.take("from")?, to: asked.take("to")? })
     }
 
-    fn bounds(&self, unit: Unit) -> Result<(Bound<i64>, Bound<i64>)> {
+    /// Its ends in a log's unit.
+    ///
+    /// # Errors
+    /// `400` for what is no time.
+    pub(in crate::routes) fn bounds(&self, unit: Unit) -> Result<(Bound<i64>, Bound<i64>)> {
         let kind = DataType::Timestamp(unit.to_arrow(), None);
         let time = |name: &str, text: &Option<String>| {
             let of = |text: &str| text.parse().or_else(|_| parse_time(text, &kind));
@@ -70,20 +74,28 @@ pub(super) async fn append(question: Question, sent: Sent) -> Result<Response> {
     let (state, name) = question.named()?;
     blocking(move || {
         let body = body.read()?;
-        let log = to_write(&state, &name)?;
+        let log = to_write(&state.store, &name)?;
         let lines: Box<dyn Read + '_> = match is_document {
             true => Box::new(JsonLines::new(body.as_slice())),
             false => Box::new(body.as_slice()),
         };
-        let entries = append_lines(&log, lines, state.store.wall_ns())?;
+        let new = entries_of(&log, lines, state.store.wall_ns())?;
+        let entries = new.commit(&log, Durability::Synced)?;
         state.metrics.timelog_entries.inc_by(entries);
         Ok(success(json!({ "entries": entries })))
     })
     .await
 }
 
-/// Appends an entry a line, in one commit. Gives how many.
-fn append_lines(log: &Timelog, lines: impl Read, now_ns: i64) -> Result<u64> {
+/// The entries that lines of JSON are, for a log.
+///
+/// # Errors
+/// `400` that names the line.
+pub(in crate::routes) fn entries_of(
+    log: &Timelog,
+    lines: impl Read,
+    now_ns: i64,
+) -> Result<NewEntries> {
     let mut new = NewEntries::of(log, now_ns)?;
     let mut lines = NumberedLines::new(BufReader::new(lines));
     loop {
@@ -98,7 +110,7 @@ fn append_lines(log: &Timelog, lines: impl Read, now_ns: i64) -> Result<u64> {
         };
         new.push(row).map_err(wrong)?;
     }
-    Ok(new.commit(log, Durability::Synced)?)
+    Ok(new)
 }
 
 pub(super) async fn read(mut question: Question) -> Result<Response> {

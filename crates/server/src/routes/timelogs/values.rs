@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use timestrata_engine::{Cell, Durability, RowBatch};
 use timestrata_logs::FieldValue;
-use timestrata_timelog::{Codec, EntryBatch, EntryBlock, Timelog, ValueColumns};
+use timestrata_timelog::{Codec, EntryBatch, EntryBlock, Timelog, TimelogWrite, ValueColumns};
 use timestrata_values::time::parse as parse_time;
 
 use super::pickled;
@@ -23,7 +23,7 @@ const ENCODED: &str = "encoded";
 const CBOR_NULL: u8 = 0xf6;
 
 /// Entries on their way into a log.
-pub(super) struct NewEntries {
+pub(in crate::routes) struct NewEntries {
     codec: Codec,
     time: DataType,
     /// The time of an entry that says none.
@@ -136,24 +136,40 @@ impl NewEntries {
         })
     }
 
+    /// How many there are.
+    pub(in crate::routes) fn len(&self) -> usize {
+        match &self.kind {
+            NewKind::Encoded(batch) => batch.len(),
+            NewKind::Typed(batch, _) => batch.len(),
+        }
+    }
+
+    /// Adds all of them to what a commit does to their log.
+    ///
+    /// # Errors
+    /// As `TimelogWrite::append`.
+    pub(in crate::routes) fn add_to(
+        self,
+        write: &mut TimelogWrite,
+    ) -> timestrata_engine::Result<()> {
+        match self.kind {
+            NewKind::Encoded(batch) => write.append(batch),
+            NewKind::Typed(mut batch, _) => write.append_typed(&mut batch),
+        }
+    }
+
     /// Appends all of them, in one commit. Gives how many.
     pub(super) fn commit(
         self,
         log: &Timelog,
         durability: Durability,
     ) -> timestrata_engine::Result<u64> {
+        let entries = self.len() as u64;
         match self.kind {
-            NewKind::Encoded(batch) => {
-                let entries = batch.len() as u64;
-                log.extend_batch(batch, durability)?;
-                Ok(entries)
-            }
-            NewKind::Typed(mut batch, _) => {
-                let entries = batch.len() as u64;
-                log.extend_typed(&mut batch, durability)?;
-                Ok(entries)
-            }
-        }
+            NewKind::Encoded(batch) => log.extend_batch(batch, durability)?,
+            NewKind::Typed(mut batch, _) => log.extend_typed(&mut batch, durability)?,
+        };
+        Ok(entries)
     }
 }
 

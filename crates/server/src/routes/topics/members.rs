@@ -56,9 +56,9 @@ pub(super) const SEEK: &[Parameter] = &[
     parameter("offset", Form::Number(u64::MAX), "The offset that it goes on with"),
 ];
 
-type Named = (String, String, String);
+pub(in crate::routes) type Named = (String, String, String);
 
-fn key_of((topic, group, member): Named) -> MemberKey {
+pub(in crate::routes) fn key_of((topic, group, member): Named) -> MemberKey {
     MemberKey { topic, group, member }
 }
 
@@ -150,13 +150,28 @@ struct Committed {
 }
 
 /// The offsets that a body names.
-fn offsets_of(topic: &str, list: Value) -> Result<BTreeMap<TopicPartition, u64>> {
+///
+/// # Errors
+/// `400` for what is no list of them.
+pub(in crate::routes) fn offsets_of(
+    topic: &str,
+    list: Value,
+) -> Result<BTreeMap<TopicPartition, u64>> {
     let list: Vec<Committed> = serde_json::from_value(list)
         .map_err(|error| Failure::bad_request(format!("offsets: {error}")))?;
     let of = |Committed { partition, offset }: Committed| {
         (TopicPartition { topic: topic.to_owned(), partition }, offset)
     };
     Ok(list.into_iter().map(of).collect())
+}
+
+/// What was committed.
+pub(in crate::routes) fn committed_json(offsets: &BTreeMap<TopicPartition, u64>) -> Value {
+    let each = offsets.iter();
+    let each: Vec<Value> = each
+        .map(|(place, offset)| json!({ "partition": place.partition, "offset": offset }))
+        .collect();
+    json!({ "committed": each })
 }
 
 pub(super) async fn commit(
@@ -174,11 +189,7 @@ pub(super) async fn commit(
             consumer.commit_offsets(&offsets, Changes::new())?;
             Ok(offsets)
         })?;
-        let done: Vec<Value> = done
-            .iter()
-            .map(|(place, offset)| json!({ "partition": place.partition, "offset": offset }))
-            .collect();
-        Ok(success(json!({ "committed": done })))
+        Ok(success(committed_json(&done)))
     })
     .await
 }

@@ -134,25 +134,7 @@ impl Sending {
                 let raw = std::mem::take(&mut self.raw);
                 Ok(vec![(OwnedRecord { value: Some(body), ..raw }, None)])
             }
-            Body::Json => {
-                // A tree of the body is made only where that doesn't read it, or to tell what is wrong.
-                if let Ok(plain) = serde_json::from_slice::<Vec<PlainRecord>>(&body) {
-                    return Ok(plain.into_iter().map(placed).collect());
-                }
-                let value: Value = serde_json::from_slice(&body).map_err(|error| {
-                    Failure::bad_request(format!(
-                        "the body is no JSON: {error}; a value by itself is sent as \
-                         Content-Type: application/octet-stream"
-                    ))
-                })?;
-                match value {
-                    Value::Array(values) => {
-                        let numbered = values.iter().enumerate();
-                        numbered.map(|(place, value)| record(value, "record", place)).collect()
-                    }
-                    one => Ok(vec![record(&one, "record", 0)?]),
-                }
-            }
+            Body::Json => records_of_json(&body),
             Body::Lines => {
                 let lines = body.split(|byte| *byte == b'\n').enumerate();
                 let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
@@ -172,6 +154,30 @@ impl Sending {
     }
 }
 
+/// The records that JSON is, one or a list of them, each with the partition that it names.
+///
+/// # Errors
+/// `400` that says which is none.
+pub(in crate::routes) fn records_of_json(json: &[u8]) -> Result<NewRecords> {
+    // A tree of them is made only where they aren't read so, or to tell what is wrong.
+    if let Ok(plain) = serde_json::from_slice::<Vec<PlainRecord>>(json) {
+        return Ok(plain.into_iter().map(placed).collect());
+    }
+    let value: Value = serde_json::from_slice(json).map_err(|error| {
+        Failure::bad_request(format!(
+            "the body is no JSON: {error}; a value by itself is sent as \
+             Content-Type: application/octet-stream"
+        ))
+    })?;
+    match value {
+        Value::Array(values) => {
+            let numbered = values.iter().enumerate();
+            numbered.map(|(place, value)| record(value, "record", place)).collect()
+        }
+        one => Ok(vec![record(&one, "record", 0)?]),
+    }
+}
+
 fn placed(plain: PlainRecord) -> (OwnedRecord, Option<u32>) {
     let (record, place) = plain.into_parts();
     (record, place.partition)
@@ -187,7 +193,7 @@ fn record(value: &Value, what: &str, place: usize) -> Result<(OwnedRecord, Optio
 
 /// Where a record that was sent is now.
 #[derive(Serialize)]
-struct SentRecord<'a> {
+pub(in crate::routes) struct SentRecord<'a> {
     offset: u64,
     partition: u32,
     timestamp: i64,
@@ -195,13 +201,14 @@ struct SentRecord<'a> {
 }
 
 impl<'a> SentRecord<'a> {
-    fn new(topic: &'a str, receipt: &Receipt) -> Self {
+    pub(in crate::routes) fn new(topic: &'a str, receipt: &Receipt) -> Self {
         let Receipt { partition, offset, timestamp_ns, .. } = *receipt;
         Self { offset, partition, timestamp: timestamp_ns, topic }
     }
 }
 
-type NewRecords = Vec<(OwnedRecord, Option<u32>)>;
+/// Records, each with the partition that it is for, where one is said.
+pub(in crate::routes) type NewRecords = Vec<(OwnedRecord, Option<u32>)>;
 
 pub(super) async fn produce(question: Question, sent: Sent) -> Result<Response> {
     let Question { state, name, asked, headers, .. } = question;
@@ -220,6 +227,11 @@ pub(super) async fn produce(question: Question, sent: Sent) -> Result<Response> 
     .await
 }
 
+/// A record as it is sent.
+pub(in crate::routes) fn as_record((owned, partition): &(OwnedRecord, Option<u32>)) -> Record<'_> {
+    Record { partition: *partition, ..owned.record() }
+}
+
 /// Sends records; without `syncs` the caller has them synced before anybody is told.
 fn send(
     state: &AppState,
@@ -228,10 +240,7 @@ fn send(
     records: &NewRecords,
     syncs: bool,
 ) -> Result<Response> {
-    let records = records.iter();
-    let records: Vec<Record<'_>> = records
-        .map(|(owned, partition)| Record { partition: *partition, ..owned.record() })
-        .collect();
+    let records: Vec<Record<'_>> = records.iter().map(as_record).collect();
     let topic = state.topic(name)?;
     let options = sending.options();
     let receipts = match (records.as_slice(), syncs) {
