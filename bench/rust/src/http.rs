@@ -126,10 +126,17 @@ impl Connection {
         }
     }
 
+    /// The body of the last answer, to keep.
+    pub(crate) fn take_body(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.body)
+    }
+
     fn read(&mut self, bytes: usize) -> Result<()> {
-        let begin = self.body.len();
-        self.body.resize(begin + bytes, 0);
-        Ok(self.answers.read_exact(self.body.get_mut(begin..).unwrap_or_default())?)
+        self.body.reserve(bytes);
+        match self.answers.by_ref().take(bytes as u64).read_to_end(&mut self.body)? == bytes {
+            true => Ok(()),
+            false => Err("the server hung up".into()),
+        }
     }
 }
 

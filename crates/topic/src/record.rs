@@ -294,6 +294,12 @@ impl Records {
         self.rows.is_empty()
     }
 
+    /// As columns: those of [`record_schema`].
+    #[must_use]
+    pub fn to_batch(&self) -> RecordBatch {
+        self.batch.slice(self.rows.start, self.rows.len())
+    }
+
     /// Bytes of all keys, values and headers.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyTuple};
 use timestrata::{ChangeKind, LeadKey, StreamRole, role_of};
 
@@ -24,18 +25,27 @@ use crate::timestamp::datetime_of_ns;
 /// (1, [<Change timelog 'door': inserted>])
 /// >>> store.close(); folder.cleanup()
 #[pyclass(frozen, module = "timestrata", weakref)]
-#[derive(Debug)]
 pub(crate) struct CommittedChanges {
     seq: u64,
     time_ms: Option<u64>,
-    changes: Vec<Py<Change>>,
+    /// What a store here tells.
+    told: Vec<Arc<timestrata::StreamChange>>,
+    /// Made when somebody asks for them: who follows gets every commit, and looks into some.
+    changes: PyOnceLock<Vec<Py<Change>>>,
 }
 
 impl CommittedChanges {
-    pub(super) fn new(py: Python<'_>, commit: timestrata::CommittedChanges) -> PyResult<Self> {
-        let wanted = commit.changes.into_iter().filter_map(Change::new);
-        let changes = wanted.map(|change| Py::new(py, change)).collect::<PyResult<_>>()?;
-        Ok(Self { seq: commit.seq.0, time_ms: commit.time_ms, changes })
+    pub(super) fn new(commit: timestrata::CommittedChanges) -> Self {
+        let told = commit.changes.into_iter().map(Arc::new).collect();
+        let (seq, time_ms) = (commit.seq.0, commit.time_ms);
+        Self { seq, time_ms, told, changes: PyOnceLock::new() }
+    }
+
+    fn all(&self, py: Python<'_>) -> PyResult<&Vec<Py<Change>>> {
+        self.changes.get_or_try_init(py, || {
+            let wanted = self.told.iter().filter_map(Change::new);
+            wanted.map(|change| Py::new(py, change)).collect()
+        })
     }
 }
 
@@ -43,9 +53,16 @@ impl CommittedChanges {
 impl CommittedChanges {
     /// One of these parts, for `timestrata.connect`.
     #[staticmethod]
-    fn _of(seq: u64, time_ns: Option<i64>, changes: Vec<Py<Change>>) -> Self {
+    fn _of(
+        py: Python<'_>,
+        seq: u64,
+        time_ns: Option<i64>,
+        changes: Vec<Py<Change>>,
+    ) -> PyResult<Self> {
         let time_ms = time_ns.and_then(|ns| u64::try_from(ns.div_euclid(1_000_000)).ok());
-        Self { seq, time_ms, changes }
+        let commit = Self { seq, time_ms, told: Vec::new(), changes: PyOnceLock::new() };
+        commit.changes.get_or_init(py, || changes);
+        Ok(commit)
     }
 
     /// The commit's number. Of what no commit did, because rows have expired or something was dropped, that of the last commit before.
@@ -63,12 +80,12 @@ impl CommittedChanges {
 
     /// What it changed, in the order in which it counts: range deletes come first, for they hide rows of earlier commits only.
     #[getter]
-    fn changes(&self, py: Python<'_>) -> Vec<Py<Change>> {
-        self.changes.iter().map(|change| change.clone_ref(py)).collect()
+    fn changes(&self, py: Python<'_>) -> PyResult<Vec<Py<Change>>> {
+        Ok(self.all(py)?.iter().map(|change| change.clone_ref(py)).collect())
     }
 
-    fn __repr__(&self) -> String {
-        format!("<CommittedChanges seq={} changes={}>", self.seq, self.changes.len())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<CommittedChanges seq={} changes={}>", self.seq, self.all(py)?.len()))
     }
 }
 
@@ -108,7 +125,7 @@ enum Told {
 
 impl Change {
     /// `None` where it only repeats what others say.
-    fn new(change: timestrata::StreamChange) -> Option<Self> {
+    fn new(change: &Arc<timestrata::StreamChange>) -> Option<Self> {
         let StreamRole { model, name, part, partition } = role_of(change.stream())?;
         let kind = match change.kind() {
             ChangeKind::Inserted => "inserted",
@@ -118,7 +135,7 @@ impl Change {
             ChangeKind::Expired => "expired",
             ChangeKind::Dropped => "dropped",
         };
-        let told = Told::Store(Arc::new(change));
+        let told = Told::Store(Arc::clone(change));
         let (model, part) = (model.into(), part.into());
         Some(Self { kind: kind.into(), model, name, part, partition, told })
     }

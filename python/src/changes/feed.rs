@@ -74,10 +74,10 @@ impl Changes {
         if !self.ready.lock().commits.is_empty() {
             return Ok(Found::Some);
         }
-        let mut found = feed.poll(BYTES_MAX)?;
-        if found.is_empty() && self.follow && feed.wait(timeout)? {
-            found = feed.poll(BYTES_MAX)?;
-        }
+        let found = match self.follow {
+            true => feed.follow(BYTES_MAX, timeout)?,
+            false => feed.poll(BYTES_MAX)?,
+        };
         let is_empty = found.is_empty();
         self.ready.lock().commits.extend(found);
         Ok(if is_empty { Found::Nothing } else { Found::Some })
@@ -95,14 +95,12 @@ impl Changes {
         }
     }
 
-    fn take(&self, py: Python<'_>) -> PyResult<Option<CommittedChanges>> {
-        let commit = {
-            let mut ready = self.ready.lock();
-            let commit = ready.commits.pop_front();
-            ready.seq = commit.as_ref().map_or(ready.seq, |commit| commit.seq.0);
-            commit
-        };
-        commit.map(|commit| CommittedChanges::new(py, commit)).transpose()
+    fn take(&self) -> Option<CommittedChanges> {
+        let mut ready = self.ready.lock();
+        let commit = ready.commits.pop_front()?;
+        ready.seq = commit.seq.0;
+        drop(ready);
+        Some(CommittedChanges::new(commit))
     }
 }
 
@@ -137,8 +135,8 @@ impl Changes {
     }
 
     /// The next commit of those that are there. For ``async for``.
-    fn _take(&self, py: Python<'_>) -> PyResult<Option<CommittedChanges>> {
-        self.take(py)
+    fn _take(&self) -> Option<CommittedChanges> {
+        self.take()
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -147,7 +145,7 @@ impl Changes {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<CommittedChanges>> {
         loop {
-            if let Some(commit) = self.take(py)? {
+            if let Some(commit) = self.take() {
                 return Ok(Some(commit));
             }
             match self.look(py, SIGNAL_INTERVAL)? {

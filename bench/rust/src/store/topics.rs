@@ -4,10 +4,14 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
 use timestrata_bench::{Bench, Better, Measure, Numbers, Result, Samples, Watch, scratch};
 use timestrata_engine::{Settings, Store};
 use timestrata_topic::{Consumer, ConsumerOptions};
-use timestrata_topic::{PollLimits, Record, SendOptions, Topic, TopicOptions, TopicPartition};
+use timestrata_topic::{
+    PollLimits, Record, Records, SendOptions, Topic, TopicOptions, TopicPartition,
+};
 
 use crate::http::{Connection, at_once};
 
@@ -24,6 +28,41 @@ pub(super) fn run(bench: &mut Bench) -> Result<()> {
     }
     let records = bench.many(400_000) as usize;
     consume(bench, records.max(CONNECTIONS * READ_RECORDS))
+}
+
+/// How records are asked for.
+#[derive(Clone, Copy)]
+enum Form {
+    Lines,
+    Columns,
+}
+
+impl Form {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Lines => "application/x-ndjson",
+            Self::Columns => "application/vnd.apache.arrow.stream",
+        }
+    }
+
+    /// How many records an answer has, and the sum of all bytes of it that are theirs.
+    fn look(self, answer: Vec<u8>) -> Result<(usize, u64)> {
+        let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+        match self {
+            Self::Lines => Ok((answer.iter().filter(|byte| **byte == b'\n').count(), sum(&answer))),
+            Self::Columns => {
+                let (mut records, mut bytes) = (0, 0);
+                let (mut decoder, mut rest) = (StreamDecoder::new(), Buffer::from_vec(answer));
+                while let Some(batch) = decoder.decode(&mut rest)? {
+                    for (_, record) in Records::of(&batch)?.iter() {
+                        records += 1;
+                        bytes += sum(record.value.unwrap_or_default());
+                    }
+                }
+                Ok((records, bytes))
+            }
+        }
+    }
 }
 
 /// Sends batches over all connections, in turns with the same in this process; the records have one partition a connection.
@@ -112,7 +151,7 @@ fn consume(bench: &mut Bench, records: usize) -> Result<()> {
     }
     drop(topic);
     store.close()?;
-    let (mut here, mut there) = (Samples::new(), Samples::new());
+    let (mut here, mut lines, mut columns) = (Samples::new(), Samples::new(), Samples::new());
     let watch = Watch::new();
     for _ in 0..rounds {
         let store = Store::open(dir.path(), Settings::default())?;
@@ -121,19 +160,24 @@ fn consume(bench: &mut Bench, records: usize) -> Result<()> {
         here.add((each * CONNECTIONS) as f64 / seconds);
         store.close()?;
         let server = Server::start(dir.path())?;
-        let (seconds, _) = watch.time(|| numbered(|partition| server.read(partition, each)))?;
-        there.add((each * CONNECTIONS) as f64 / seconds);
+        for (form, rates) in [(Form::Lines, &mut lines), (Form::Columns, &mut columns)] {
+            let read = |partition| server.read(partition, each, form);
+            let (seconds, _) = watch.time(|| numbered(read))?;
+            rates.add((each * CONNECTIONS) as f64 / seconds);
+        }
         server.stop()?;
     }
-    bench.report(
-        Measure::new("consume over HTTP", "records/s", there.median())
-            .against("the same in the process", here.median(), Better::Higher)
-            .aim(0.5)
-            .note(format!(
-                "{records} records of {RECORD_BYTES} bytes, {READ_RECORDS} a request as JSON lines, {CONNECTIONS} connections with a partition \
-                 each, beside {CONNECTIONS} consumers; median of {rounds} rounds; every byte of each is looked at; clients on the same processors"
-            )),
-    );
+    for (form, rates) in [("JSON lines", lines), ("Arrow", columns)] {
+        bench.report(
+            Measure::new(format!("consume over HTTP, {form}"), "records/s", rates.median())
+                .against("the same in the process", here.median(), Better::Higher)
+                .aim(0.5)
+                .note(format!(
+                    "{records} records of {RECORD_BYTES} bytes, {READ_RECORDS} a request, {CONNECTIONS} connections with a partition each, \
+                     beside {CONNECTIONS} consumers; median of {rounds} rounds; every byte of each is looked at; clients on the same processors"
+                )),
+        );
+    }
     Ok(())
 }
 
@@ -235,21 +279,21 @@ impl Server {
         format!("{request} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", self.address)
     }
 
-    fn read(&self, partition: usize, records: usize) -> Result<()> {
+    fn read(&self, partition: usize, records: usize, form: Form) -> Result<()> {
         let mut connection = Connection::open(&self.address)?;
         let (mut seen, mut bytes) = (0, 0_u64);
         while seen < records {
             let request = format!(
                 "GET /topics/t/records?partition={partition}&from={seen}&limit={READ_RECORDS}"
             );
-            let answer = connection
-                .ask(&[self.head(&request, "Accept: application/x-ndjson\r\n").as_bytes()])?;
-            let lines = answer.iter().filter(|byte| **byte == b'\n').count();
-            bytes += answer.iter().map(|byte| u64::from(*byte)).sum::<u64>();
-            if lines == 0 {
+            let wanted = format!("Accept: {}\r\n", form.kind());
+            connection.ask(&[self.head(&request, &wanted).as_bytes()])?;
+            let (count, sum) = form.look(connection.take_body())?;
+            if count == 0 {
                 return Err(format!("nothing behind {seen} of {records} records").into());
             }
-            seen += lines;
+            seen += count;
+            bytes += sum;
         }
         match bytes > 0 && seen == records {
             true => Ok(()),

@@ -136,10 +136,10 @@ struct OpenedChanges {
 #[cfg(feature = "sql")]
 impl ChangesFace for OpenedChanges {
     fn next(&mut self, timeout: std::time::Duration) -> Result<Vec<Vec<u8>>> {
-        let mut found = self.feed.poll(CHANGES_BYTES)?;
-        if found.is_empty() && !timeout.is_zero() && self.feed.wait(timeout)? {
-            found = self.feed.poll(CHANGES_BYTES)?;
-        }
+        let found = match timeout.is_zero() {
+            true => self.feed.poll(CHANGES_BYTES)?,
+            false => self.feed.follow(CHANGES_BYTES, timeout)?,
+        };
         let lines = found.iter().map(timestrata_server::commit_as_json);
         Ok(lines.collect::<timestrata::Result<_>>()?)
     }

@@ -41,6 +41,8 @@ struct Place {
     position: Option<WalPosition>,
     /// The last edit of which it was told that is no commit.
     seen: Option<ManifestStamp>,
+    /// Whether there may be more than was asked for.
+    is_cut: bool,
 }
 
 /// How entries of streams are read, by the version of their columns.
@@ -56,7 +58,7 @@ impl Feed {
     /// `HistoryLost` where not all of what comes behind it is kept; `InvalidArgument` for a commit that has not been made, and where
     /// the store keeps no log.
     pub(crate) fn behind(engine: &Engine, since: SeqNo) -> Result<Self> {
-        let place = Place { last: since, position: None, seen: None };
+        let place = Place { last: since, position: None, seen: None, is_cut: true };
         let feed = Self { place, layouts: Mutex::default() };
         match (own_manifest(engine), &engine.follower) {
             (Some(manifest), _) => {
@@ -78,6 +80,11 @@ impl Feed {
     /// The last commit that was given.
     pub(crate) fn last(&self) -> SeqNo {
         self.place.last
+    }
+
+    /// Whether there may be more that was there when it was asked last.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.place.is_cut
     }
 
     /// What comes next, about so many bytes of it, and one commit at least where there is one.
@@ -178,9 +185,10 @@ impl Feed {
         let mut reader =
             WalReader::open(log.io, &dir, store_id, ReadMode::Follower, floor, position)?;
         reader.read_past(log.through);
-        let mut merged = Merged { engine, place: self.place, told, found: Vec::new(), bytes: 0 };
+        let (place, found) = (self.place, Vec::new());
+        let mut merged = Merged { engine, place, told, found, bytes: 0, bytes_max };
         loop {
-            if merged.bytes >= bytes_max {
+            if merged.is_enough() {
                 merged.place.position = Some(reader.position());
                 return Ok(merged.end());
             }
@@ -189,7 +197,7 @@ impl Feed {
             if record.seq <= merged.place.last {
                 continue;
             }
-            if !merged.reaches(record.seq, bytes_max)? {
+            if !merged.reaches(record.seq)? {
                 merged.place.position = Some(before);
                 return match merged.found.is_empty() {
                     true => Err(engine.lost(merged.place.last, None)),
@@ -201,7 +209,7 @@ impl Feed {
             merged.push(commit, &rewritten, record.payload.len())?;
         }
         merged.place.position = Some(reader.position());
-        merged.reaches(SeqNo(u64::MAX), bytes_max)?;
+        merged.reaches(SeqNo(u64::MAX))?;
         Ok(merged.end())
     }
 }
@@ -220,18 +228,23 @@ struct Merged<'a> {
     told: Told,
     found: Vec<CommittedChanges>,
     bytes: usize,
+    bytes_max: usize,
 }
 
 impl Merged<'_> {
+    fn is_enough(&self) -> bool {
+        self.bytes >= self.bytes_max
+    }
+
     /// Gives all that comes before a commit; false where some of it is not there, or for now is enough.
-    fn reaches(&mut self, seq: SeqNo, bytes_max: usize) -> Result<bool> {
+    fn reaches(&mut self, seq: SeqNo) -> Result<bool> {
         loop {
             self.events();
             let next = self.place.last.next();
             if next == seq {
                 return Ok(true);
             }
-            let enough = self.bytes >= bytes_max;
+            let enough = self.is_enough();
             let Some(told) = self.told.commits.remove(&next).filter(|_| !enough) else {
                 return Ok(false);
             };
@@ -283,7 +296,8 @@ impl Merged<'_> {
         Ok(())
     }
 
-    fn end(self) -> Read {
+    fn end(mut self) -> Read {
+        self.place.is_cut = self.is_enough();
         (self.place, self.found)
     }
 }

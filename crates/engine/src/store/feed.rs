@@ -180,6 +180,24 @@ impl ChangeFeed {
         self.feed.poll(&self.handle.engine, bytes_max)
     }
 
+    /// What comes next, waited for where there is nothing new: what to call again and again to follow. As [`poll`](Self::poll), and nothing where
+    /// time is up. Where commits come within 4 ms of one another they are given as they have come together for 2 ms.
+    ///
+    /// # Errors
+    /// As [`poll`](Self::poll); `Closed` where the store was closed meanwhile.
+    pub fn follow(&mut self, bytes_max: usize, timeout: Duration) -> Result<Vec<CommittedChanges>> {
+        if self.feed.is_cut() {
+            // Whoever catches up doesn't wait for what is there.
+            let found = self.poll(bytes_max)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        self.wait(timeout)?;
+        // Also where time is up: what no commit did wakes nobody.
+        self.poll(bytes_max)
+    }
+
     /// Waits until there may be something new, or time is up: whether there may be. Where commits come within 4 ms of one another it
     /// waits for up to 2 ms more, so that some come together.
     ///

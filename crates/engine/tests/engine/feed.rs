@@ -383,6 +383,35 @@ fn a_follower_that_holds_too_much_has_to_begin_anew() {
     assert_eq!(store.follow("copy", None).unwrap().last_seq(), last(&store));
 }
 
+/// Were it to wait for what is there, each call would take a minute.
+#[test]
+fn who_follows_is_given_what_is_there_and_then_what_comes() {
+    const A_MINUTE: Duration = Duration::from_secs(60);
+    let machine = Machine::new();
+    let store = machine.open(kept(Settings::default()));
+    let events = store.create_stream(keep("events")).unwrap();
+    let begin = last(&store);
+    let mut feed = store.changes_since(begin).unwrap();
+    (0..200).for_each(|time| append(&store, events, &[pair(time, "row")]));
+    let mut seen = Vec::new();
+    while seen.len() < 200 {
+        let found = feed.follow(1, A_MINUTE).unwrap();
+        assert_eq!(found.len(), 1);
+        seen.extend(found.iter().map(|commit| commit.seq));
+    }
+    assert!(feed.follow(1, Duration::ZERO).unwrap().is_empty());
+    std::thread::scope(|threads| {
+        threads.spawn(|| (0..200).for_each(|time| append(&store, events, &[pair(time, "row")])));
+        while seen.len() < 400 {
+            let found = feed.follow(1 << 20, A_MINUTE).unwrap();
+            seen.extend(found.iter().map(|commit| commit.seq));
+        }
+    });
+    assert_eq!(seen, (begin.0 + 1..=begin.0 + 400).map(SeqNo).collect::<Vec<_>>());
+    store.close().unwrap();
+    assert_eq!(feed.follow(1 << 20, A_MINUTE).unwrap_err().kind(), ErrorKind::Closed);
+}
+
 #[test]
 fn who_waits_is_told_of_the_next_commit_and_of_the_end() {
     let machine = Machine::new();

@@ -22,7 +22,7 @@ pub(crate) enum EntriesForm {
     Json,
     /// An object a line.
     Lines,
-    /// The columns that the stream of the log has, for those who know what a log is.
+    /// Columns, for those who know what they are.
     Arrow,
 }
 
@@ -36,12 +36,12 @@ impl EntriesForm {
         accepted(headers, Self::Json, &known, Self::of_kind)
     }
 
-    /// The same of entries of logs, which can be had in columns as well.
+    /// The same of what can be had in columns as well: entries of logs, and records.
     ///
     /// # Errors
     /// `406` if it accepts none.
-    pub(crate) fn accepted_of_logs(headers: &HeaderMap) -> Result<Self> {
-        let known = format!("entries are {JSON}, {LINES} or {ARROW}");
+    pub(crate) fn accepted_or_columns(headers: &HeaderMap) -> Result<Self> {
+        let known = format!("they are {JSON}, {LINES} or {ARROW}");
         accepted(headers, Self::Json, &known, |kind| match kind {
             ARROW => Some(Self::Arrow),
             kind => Self::of_kind(kind),

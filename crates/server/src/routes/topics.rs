@@ -38,7 +38,8 @@ const WAIT: Parameter =
     parameter("wait", Form::Duration, "How long to wait for records where there are none yet");
 const SIZE: Parameter =
     parameter("size", Form::Number(u64::MAX), "The records of the tree; all of now unless given");
-const RECORDS: &[&str] = &["application/json", "application/x-ndjson"];
+const RECORDS: &[&str] =
+    &["application/json", "application/x-ndjson", "application/vnd.apache.arrow.stream"];
 const PLAIN: &[&str] = &["text/plain; charset=utf-8"];
 
 const OPTIONS: &[Parameter] = &[

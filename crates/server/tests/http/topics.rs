@@ -5,9 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use arrow_schema::ArrowError;
 use serde_json::{Value, json};
 use timestrata_engine::{Access, Io, Settings, Store};
-use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+use timestrata_topic::{Record, Records, SendOptions, Topic, TopicOptions};
 
 use crate::harness::{Answer, Harness};
 use crate::until::until;
@@ -15,6 +18,7 @@ use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 const LINES: &str = "application/x-ndjson";
 const OCTETS: &str = "application/octet-stream";
+const ARROW: &str = "application/vnd.apache.arrow.stream";
 
 pub(crate) fn with_topic(name: &str, partitions: u32) -> Harness {
     let server = Harness::new();
@@ -115,6 +119,44 @@ fn records_come_back_as_they_were_sent_in_whatever_form() {
     server.json("PUT", "/topics/copy", &json!({})).data();
     server.post("/topics/copy/records", LINES, &as_lines.body).data();
     assert_eq!(server.get("/topics/copy/records/0").data()["value"], "one");
+}
+
+#[test]
+fn records_come_as_columns_where_they_are_wanted_so() {
+    let server = with_topic("t", 1);
+    let records = json!([
+        { "key": "k", "value": "one", "timestamp": 7, "headers": [["a", "b"]] },
+        { "value": null },
+        { "value": { "base64": "/wAK" } },
+    ]);
+    send(&server, "t", &records).data();
+    send(&server, "t", &json!({ "value": "four" })).data();
+    let read = |query: &str, next: &str| {
+        let answer = server.get_as(&format!("/topics/t/records?{query}"), ARROW);
+        assert_eq!(answer.kind, ARROW);
+        assert!(answer.headers.contains(&("timestrata-next".into(), next.into())));
+        let batches = StreamReader::try_new(answer.body.as_slice(), None).unwrap();
+        let of = |batch: Result<RecordBatch, ArrowError>| Records::of(&batch.unwrap()).unwrap();
+        batches.map(of).collect::<Vec<_>>()
+    };
+    let found = read("from=0", "4");
+    let all: Vec<_> = found.iter().flat_map(|records| records.iter()).collect();
+    let offsets: Vec<u64> = all.iter().map(|(offset, _)| *offset).collect();
+    assert_eq!(offsets, [0, 1, 2, 3]);
+    let values: Vec<_> = all.iter().map(|(_, record)| record.value).collect();
+    assert_eq!(values, [Some(&b"one"[..]), None, Some(&[0xff, 0, 10]), Some(b"four")]);
+    let (first, headers) = (&all[0].1, vec![("a", &b"b"[..])]);
+    assert_eq!(
+        (first.key, first.timestamp_ns, &first.headers),
+        (Some(&b"k"[..]), Some(7), &headers)
+    );
+    // A part of a batch, and nothing at all.
+    let some = read("from=1&limit=1", "2");
+    assert_eq!(
+        some.iter().flat_map(Records::iter).map(|(offset, _)| offset).collect::<Vec<_>>(),
+        [1]
+    );
+    assert!(read("from=4", "4").is_empty());
 }
 
 #[test]

@@ -15,7 +15,7 @@ const AROUND_DEFAULT: usize = 10;
 const AROUND_MAX: usize = 1000;
 
 pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
-    let form = EntriesForm::accepted_of_logs(&request.headers)?;
+    let form = EntriesForm::accepted_or_columns(&request.headers)?;
     let mut query = request.asked.query()?;
     query.newest_first = request.asked.is_reverse()?;
     query.limit = request.asked.limit(LIMIT_DEFAULT, "entries")?;
@@ -31,7 +31,7 @@ pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
 }
 
 pub(super) async fn context(mut request: LogRequest) -> Result<Response> {
-    let form = EntriesForm::accepted_of_logs(&request.headers)?;
+    let form = EntriesForm::accepted_or_columns(&request.headers)?;
     let timestamp = request.asked.arrival("timestamp")?;
     let before = request.asked.number("before", AROUND_DEFAULT, AROUND_MAX)?;
     let after = request.asked.number("after", AROUND_DEFAULT, AROUND_MAX)?;

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use arrow_ipc::writer::StreamWriter;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use timestrata_engine::{Error, ErrorKind};
 use timestrata_topic::{
     Consumer, ConsumerOptions, PollLimits, Polled, Record, Reset, Topic, TopicPartition,
+    record_schema,
 };
 
 use super::{BYTES_DEFAULT, BYTES_MAX, RECORDS_DEFAULT};
@@ -16,7 +19,7 @@ use crate::routes::asked::{Asked, Question, nanoseconds};
 use crate::state::{AppState, blocking};
 use crate::waiting::Waiter;
 
-/// Where to go on behind an answer of lines, which have no place for it.
+/// Where to go on behind an answer of lines or columns, which have no place for it.
 const NEXT: &str = "timestrata-next";
 
 /// Where reading begins.
@@ -94,6 +97,26 @@ pub(super) fn write_records(
     Ok(())
 }
 
+/// What an Arrow stream has beside the bytes of each record and, once, of its columns, about.
+const ARROW_BYTES: (usize, usize) = (24, 4 << 10);
+
+/// Records as an Arrow stream.
+fn columns(polled: &[Polled]) -> Result<Vec<u8>> {
+    let bytes: u64 = polled.iter().map(|polled| polled.records.bytes()).sum();
+    let count: usize = polled.iter().map(|polled| polled.records.len()).sum();
+    let (each, once) = ARROW_BYTES;
+    let out = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0) + count * each + once);
+    let written = || {
+        let mut writer = StreamWriter::try_new(out, &record_schema())?;
+        polled.iter().try_for_each(|polled| writer.write(&polled.records.to_batch()))?;
+        writer.into_inner()
+    };
+    written().map_err(|error| {
+        let message = "the records can't be written as an Arrow stream";
+        Error::new(ErrorKind::InvalidData, message).caused_by(error).into()
+    })
+}
+
 /// One who reads on in a partition.
 struct Reader {
     consumer: Consumer,
@@ -155,9 +178,12 @@ impl Reader {
         state.metrics.records_given.inc_by(count as u64);
         let (next, offsets) = (self.next(), self.topic.offsets(self.place.partition)?);
         let mut out = Vec::new();
-        if form == EntriesForm::Lines {
-            write_records(found, b'\n', &mut out).map_err(no_json)?;
-            if count > 0 {
+        if form != EntriesForm::Json {
+            match form {
+                EntriesForm::Arrow => out = columns(found)?,
+                _ => write_records(found, b'\n', &mut out).map_err(no_json)?,
+            }
+            if form == EntriesForm::Lines && count > 0 {
                 out.push(b'\n');
             }
             let head = [(header::CONTENT_TYPE.as_str(), form.content_type().to_owned())];
@@ -175,7 +201,7 @@ impl Reader {
 }
 
 pub(super) async fn consume(mut question: Question) -> Result<Response> {
-    let form = EntriesForm::accepted(&question.headers)?;
+    let form = EntriesForm::accepted_or_columns(&question.headers)?;
     let partition = question.asked.number("partition", 0, u32::MAX)?;
     let start = Start::of(&mut question.asked)?;
     let to = question.asked.maybe_number("to", u64::MAX)?;
