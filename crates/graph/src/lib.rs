@@ -30,6 +30,7 @@
 
 pub mod adjacency;
 mod alone;
+mod between;
 mod block;
 mod cache;
 mod change_lines;
@@ -58,6 +59,7 @@ pub mod walk;
 mod walks;
 
 pub use adjacency::{BlockId, Direction};
+pub use between::lines_between;
 pub use block::{Block, NewBlock, id_of_content};
 pub use change_lines::ChangeLines;
 pub use changes::{Changed, GraphChanges, Unlinked};

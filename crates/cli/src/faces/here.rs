@@ -9,7 +9,7 @@ mod topics;
 use serde_json::Value;
 #[cfg(feature = "sql")]
 use timestrata::SeqNo;
-use timestrata::graph::Graph;
+use timestrata::graph::{Graph, GraphOptions};
 use timestrata::logs::Logs;
 use timestrata::table::Table;
 use timestrata::timelog::{Codec, Timelog, TimelogOptions, Unit};
@@ -18,7 +18,9 @@ use timestrata::{Durability, Store, purge_by_name_for, store_info};
 
 #[cfg(feature = "sql")]
 use super::{ChangesFace, ChangesFrom};
-use super::{GraphFace, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace};
+use super::{
+    GraphFace, GraphWork, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace,
+};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 
@@ -64,6 +66,18 @@ impl StoreFace for OpenedStore {
     fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>> {
         let view = Graph::open(&self.store, name)?.view()?;
         Ok(Box::new(graphs::OpenedGraph { name: name.to_owned(), view }))
+    }
+
+    fn change_graph(&self, name: &str, work: GraphWork<'_>) -> Result<()> {
+        let is_new = self.store.stream(name).is_none();
+        let graph = Graph::create(&self.store, name, &GraphOptions::default())?;
+        let changed = work(&graph);
+        drop(graph);
+        if changed.is_err() && is_new {
+            // What went wrong first is what is told.
+            let _ = Graph::drop(&self.store, name);
+        }
+        changed
     }
 
     fn info(&self, name: Option<&str>) -> Result<Value> {

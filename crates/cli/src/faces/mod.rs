@@ -12,6 +12,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 use timestrata::Scan;
+use timestrata::graph::Graph;
 use timestrata::logs::filter::Filter;
 use timestrata::logs::{Bucket, Entries, Facet, FacetsOptions, Query};
 use timestrata::timelog::{Codec, EntryBatch, Unit};
@@ -87,6 +88,9 @@ pub(crate) trait StoreFace {
     fn topic(&self, name: &str) -> Result<Box<dyn TopicFace>>;
     fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>>;
 
+    /// Has `work` change a graph, durably. It is made if it is missing, and where that fails one that was made for it goes again.
+    fn change_graph(&self, name: &str, work: GraphWork<'_>) -> Result<()>;
+
     /// What it holds, or one stream of it, as `info --json` prints it.
     fn info(&self, name: Option<&str>) -> Result<Value>;
 
@@ -109,6 +113,9 @@ pub(crate) trait StoreFace {
     /// Ends it in good order.
     fn close(&self) -> Result<()>;
 }
+
+/// What is done to a graph.
+pub(crate) type GraphWork<'a> = &'a mut dyn FnMut(&Graph) -> Result<()>;
 
 /// What a purge has erased.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Faces over a server that has the store open.
 
+mod graph_copy;
 mod graphs;
 mod logs;
 mod records;
@@ -14,7 +15,9 @@ use timestrata_client::{Request, Server};
 
 #[cfg(feature = "sql")]
 use super::{ChangesFace, ChangesFrom};
-use super::{GraphFace, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace};
+use super::{
+    GraphFace, GraphWork, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace,
+};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 
@@ -111,6 +114,10 @@ impl StoreFace for ServedStore {
 
     fn graph(&self, name: &str) -> Result<Box<dyn GraphFace>> {
         Ok(Box::new(graphs::ServedGraph { store: self.clone(), name: name.to_owned() }))
+    }
+
+    fn change_graph(&self, name: &str, work: GraphWork<'_>) -> Result<()> {
+        graph_copy::change(self, name, work)
     }
 
     fn info(&self, name: Option<&str>) -> Result<Value> {

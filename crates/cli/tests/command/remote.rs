@@ -120,7 +120,7 @@ const READS: &[&str] = &[
     "info STORE nothing",
 ];
 
-/// Makes a graph of sources, which only a directory's can be.
+/// Makes a graph of sources.
 fn index(runner: &Runner) {
     runner.dir("tree");
     let shape =
@@ -213,6 +213,78 @@ fn what_is_written_through_a_server_is_as_if_it_were_written_into_its_directory(
 }
 
 #[test]
+fn graphs_are_filled_through_a_server_as_if_it_were_into_its_directory() {
+    let (here, there) = (Runner::new(), Runner::new());
+    let server = Server::start(&there);
+    let both = |verb: &str| {
+        let ran = (here.run(&words(verb, "store")), there.run(&words(verb, &server.url)));
+        assert_eq!((ran.0.code, &ran.0.out), (ran.1.code, &ran.1.out), "{verb}: {ran:?}");
+        // What a server refuses is told in its own words.
+        let is_same = ran.0.code != 0 || ran.0.err == ran.1.err;
+        assert!(is_same, "{verb}: {ran:?}");
+        ran.0
+    };
+    let file = |path: &str, text: &str| [&here, &there].map(|runner| runner.file(path, text));
+    [&here, &there].iter().for_each(|runner| runner.dir("tree"));
+    file(
+        "tree/shape.py",
+        "class Shape:\n    def area(self):\n        return self.side()\n    def side(self): ...\n",
+    );
+    file(
+        "tree/main.py",
+        "import os\nfrom shape import Shape\n\ndef main():\n    Shape().area()\n    os.getcwd()\n",
+    );
+    file("tree/odd.py", "def \u{feff}(:\n");
+    let index = |more: &str| {
+        // The tree's own path is in the graph, and differs.
+        let ran = [(&here, "store"), (&there, &*server.url)].map(|(runner, store)| {
+            runner.run(&words(&format!("graph index STORE code tree{more}"), store))
+        });
+        assert_eq!((ran[0].code, &ran[0].err), (ran[1].code, &ran[1].err), "{ran:?}");
+        let exported = [(&here, "store"), (&there, &*server.url)].map(|(runner, store)| {
+            let lines = runner.ok(&["graph", "export", store, "code"]);
+            lines
+                .lines()
+                .filter(|line| !line.contains(r#""kind":"tree""#))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(exported[0], exported[1]);
+        assert!(exported[0].len() > 8, "{exported:?}");
+        ran[0].err.clone()
+    };
+    assert!(index("").contains("code: 2 files, 2 read anew; "));
+    assert!(
+        index("").contains("0 read anew; 0 blocks written, 0 deleted, 0 edges linked, 0 unlinked")
+    );
+    file("tree/main.py", "from shape import Shape\n\ndef run():\n    Shape().side()\n");
+    file("tree/more.py", "from main import run\n\ndef all():\n    run()\n");
+    assert!(index("").contains("code: 3 files, 2 read anew"));
+    both("graph show STORE code callers run");
+    // Another tree is refused unless it is to take the place of the first, and then nothing has changed.
+    [&here, &there].iter().for_each(|runner| runner.dir("other"));
+    file("other/one.py", "def one(): ...\n");
+    for (runner, store) in [(&here, "store"), (&there, &*server.url)] {
+        runner.fails(&["graph", "index", store, "code", "other"], 1, &["or replace it"]);
+    }
+    assert_eq!(both("graph find STORE code one").code, 1);
+
+    file("edges.csv", "source,target,kind\na,b,calls\nb,c,calls\n");
+    both("graph import STORE links edges.csv --names");
+    file("edges.csv", "source,target,kind\nb,c,calls\nc,a,uses\n");
+    both("graph import STORE links edges.csv --names");
+    let exported = both("graph export STORE links").out;
+    assert_eq!(exported.lines().count(), 6, "{exported}");
+    file("links.jsonl", &exported);
+    both("graph import STORE copy links.jsonl");
+    assert_eq!(both("graph export STORE copy").out, exported);
+    // One that can't be read has made no graph.
+    file("wrong.jsonl", "{\"content\": 1}\n");
+    assert_eq!(both("graph import STORE none wrong.jsonl").code, 1);
+    assert_eq!(both("graph export STORE none").code, 1);
+}
+
+#[test]
 fn a_server_deletes_rows_of_a_table_where_sql_may_write() {
     let runner = Runner::new();
     fill(&runner, "store");
@@ -265,7 +337,6 @@ fn a_token_comes_from_a_file_and_stays_out_of_messages() {
 fn what_makes_no_sense_of_a_server_says_what_to_do_instead() {
     let runner = Runner::new();
     let url = "http://127.0.0.1:1";
-    runner.file("edges.csv", "source,target,kind\n");
     for (verb, word) in [
         (&["serve", url][..], "give the directory"),
         (&["mcp", url], "give the directory"),
@@ -273,8 +344,6 @@ fn what_makes_no_sense_of_a_server_says_what_to_do_instead() {
         (&["repair", url], "stop the server"),
         (&["backup", url, "copy"], "beside the server"),
         (&["compact", url], "a server compacts by itself"),
-        (&["graph", "index", url, "code", "."], "stop the server"),
-        (&["graph", "import", url, "code", "edges.csv"], "stop the server"),
         (&["checkpoint", url, "payments", "--key", "k"], "the server signs by its own"),
     ] {
         let ran = runner.fails(verb, 2, &[word]);

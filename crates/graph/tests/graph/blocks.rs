@@ -1,5 +1,8 @@
 use timestrata_engine::{Durability, ErrorKind};
-use timestrata_graph::{Find, Graph, GraphChanges, GraphOptions, NewBlock, id_of_content};
+use timestrata_graph::{
+    Edge, Find, Graph, GraphChanges, GraphOptions, NewBlock, block_line, edge_line, id_of_content,
+    lines_between,
+};
 
 use super::{block, change, graph, id, memory, text};
 
@@ -191,4 +194,55 @@ fn two_handles_are_one_graph_and_a_dropped_one_is_gone_whole() {
     assert_eq!((text(&new, 1), text(&other, 1).as_deref()), (None, Some("b")));
     let error = Graph::create(&store, "code", &GraphOptions::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+}
+
+/// What became of a copy is done to the graph that it is of, unless somebody else has changed that.
+#[test]
+fn what_became_of_a_copy_is_done_to_another_one_whose_blocks_are_as_they_were() {
+    let store = memory();
+    let (one, other) = (
+        Graph::create(&store, "one", &GraphOptions::default()).unwrap(),
+        Graph::create(&store, "other", &GraphOptions::default()).unwrap(),
+    );
+    let named = |number: u8, text: &'static str| NewBlock {
+        id: Some(id(number)),
+        metadata: Some(r#"{"n":1}"#),
+        is_text: true,
+        content: text.as_bytes(),
+        ..NewBlock::default()
+    };
+    let edge = |source, target| Edge::new(id(source), "calls \"it\"", id(target));
+    let begun = || {
+        let put = GraphChanges::new().put(named(1, "a")).put(named(2, "b")).put(named(3, "c"));
+        put.link(edge(1, 2)).link(edge(2, 3)).link(edge(3, 1))
+    };
+    [&one, &other].into_iter().for_each(|graph| {
+        change(graph, begun());
+    });
+    let before = one.view().unwrap();
+    assert!(lines_between(&before, &before).unwrap().is_empty());
+    let mut heavy = edge(1, 2);
+    heavy.weight = Some(0.5);
+    let more = GraphChanges::new().put(named(1, "a changed")).delete(id(3)).put(named(4, "d"));
+    change(&one, more.link(heavy).link(edge(4, 1)));
+    let lines = lines_between(&before, &one.view().unwrap()).unwrap();
+    let all = |graph: &Graph| {
+        let view = graph.view().unwrap();
+        let blocks = view.all_blocks().unwrap().map(|block| block_line(&block.unwrap()));
+        let blocks: Vec<_> = blocks.collect();
+        let edges = view.all_edges().unwrap().map(|edge| edge_line(&edge.unwrap()));
+        (blocks, edges.collect::<Vec<_>>())
+    };
+    // Refused whole where a block is another one by now.
+    let third = Graph::create(&store, "third", &GraphOptions::default()).unwrap();
+    change(&third, begun());
+    change(&third, GraphChanges::new().put(named(3, "c changed")));
+    let was = all(&third);
+    let text = lines.join("\n");
+    let refused = third.change_lines(text.as_bytes(), Durability::Written).unwrap_err();
+    assert_eq!((refused.kind(), all(&third)), (ErrorKind::Conflict, was));
+
+    other.change_lines(text.as_bytes(), Durability::Written).unwrap();
+    assert_eq!(all(&other), all(&one));
+    assert_eq!(all(&one).1.len(), 2);
 }

@@ -13,15 +13,15 @@ use timestrata_codeindex::{IndexOptions, import_scip};
 use super::super::counted;
 use super::fill;
 use super::progress::{Bar, changes, tell_skipped};
+use crate::faces::StoreArg;
 use crate::failure::{Failure, Result};
 use crate::input;
-use crate::message::tell;
 
 /// Take a file into a graph that another program made: an index of sources, or a list of edges.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// The store's directory; made if missing.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The graph; made if missing.
     graph: String,
     /// The file.
@@ -124,21 +124,20 @@ pub(super) fn run(arguments: &ImportArgs) -> Result<()> {
     if !file.is_file() {
         return Err(Failure::plain(format!("{}: there is no such file", file.display())));
     }
-    fill(&arguments.dir, &arguments.graph, |graph| match format.of_rows() {
+    fill(&arguments.store, &arguments.graph, |graph| match format.of_rows() {
         None => scip(graph, arguments),
         Some(rows) => edges(graph, arguments, rows),
     })
 }
 
-fn edges(graph: &Graph, arguments: &ImportArgs, format: rows::Format) -> Result<()> {
+fn edges(graph: &Graph, arguments: &ImportArgs, format: rows::Format) -> Result<String> {
     let list = arguments.edges.list();
     if format == rows::Format::JsonLines {
         let lines = BufReader::new(input::open(&arguments.file, &ProgressBar::hidden())?.reader);
         let imported = graph.import_lines(lines, &list, Durability::Synced).map_err(|error| {
             Failure::failed(format!("{}: {error}", arguments.file.display()), error.hint())
         })?;
-        tell_imported(arguments, &imported);
-        return Ok(());
+        return Ok(said_of(&imported));
     }
     let options = ReadOptions {
         format: Some(format),
@@ -147,20 +146,15 @@ fn edges(graph: &Graph, arguments: &ImportArgs, format: rows::Format) -> Result<
     };
     let batches = open_path(&Io::os(), &arguments.file, &options)?;
     let imported = graph.import_edges(batches, &list, Durability::Synced)?;
-    tell_imported(arguments, &imported);
-    Ok(())
+    Ok(said_of(&imported))
 }
 
-fn tell_imported(arguments: &ImportArgs, imported: &ImportedEdges) {
-    tell(format_args!(
-        "{}: {} linked, {} written",
-        arguments.graph,
-        counted(imported.edges, "edge"),
-        counted(imported.blocks_put, "block"),
-    ));
+fn said_of(imported: &ImportedEdges) -> String {
+    let (edges, blocks) = (counted(imported.edges, "edge"), counted(imported.blocks_put, "block"));
+    format!("{edges} linked, {blocks} written")
 }
 
-fn scip(graph: &Graph, arguments: &ImportArgs) -> Result<()> {
+fn scip(graph: &Graph, arguments: &ImportArgs) -> Result<String> {
     let OfIndex { replace, sources } = &arguments.index;
     let options = IndexOptions { replace: *replace, durability: Durability::Synced };
     let bar = Bar::new();
@@ -169,13 +163,11 @@ fn scip(graph: &Graph, arguments: &ImportArgs) -> Result<()> {
     let imported = import_scip(graph, &io, file, sources.as_deref(), options, &show)?;
     drop(bar);
     tell_skipped(&imported.skipped, "piece");
-    tell(format_args!(
-        "{}: {}, {}, {} of other trees; {}",
-        arguments.graph,
+    Ok(format!(
+        "{}, {}, {} of other trees; {}",
         counted(imported.files as u64, "file"),
         counted(imported.symbols as u64, "symbol"),
         imported.externals,
         changes(&imported.written),
-    ));
-    Ok(())
+    ))
 }

@@ -9,14 +9,14 @@ use timestrata_codeindex::{IndexOptions, index};
 use super::super::counted;
 use super::fill;
 use super::progress::{Bar, changes, tell_skipped};
+use crate::faces::StoreArg;
 use crate::failure::{Failure, Result};
-use crate::message::tell;
 
 /// Read a tree of sources into a graph, or what has changed in it since.
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
-    /// The store's directory; made if missing.
-    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
     /// The graph; made if missing.
     graph: String,
     /// The folder with the sources.
@@ -32,18 +32,16 @@ pub(super) fn run(arguments: &IndexArgs) -> Result<()> {
         .canonicalize()
         .map_err(|cause| Failure::plain(format!("{}: {cause}", arguments.sources.display())))?;
     let options = IndexOptions { replace: arguments.replace, durability: Durability::Synced };
-    fill(&arguments.dir, &arguments.graph, |graph| {
+    fill(&arguments.store, &arguments.graph, |graph| {
         let bar = Bar::new();
         let indexed = index(graph, &Io::os(), &root, options, &|progress| bar.show(progress))?;
         drop(bar);
         tell_skipped(&indexed.skipped, "file");
-        tell(format_args!(
-            "{}: {}, {} read anew; {}",
-            arguments.graph,
+        Ok(format!(
+            "{}, {} read anew; {}",
             counted(indexed.files as u64, "file"),
             indexed.parsed,
             changes(&indexed.written),
-        ));
-        Ok(())
+        ))
     })
 }

@@ -6,16 +6,15 @@ mod index;
 mod progress;
 mod show;
 
-use std::path::Path;
-
 use clap::{Args, ValueEnum};
 use timestrata::Access;
-use timestrata::graph::{Graph, GraphOptions};
+use timestrata::graph::Graph;
 
 use super::verbs;
 use crate::at::At;
-use crate::faces::{GraphFace, StoreArg, expect_directory, open};
+use crate::faces::{GraphFace, StoreArg};
 use crate::failure::Result;
+use crate::message::tell;
 use crate::output::Form;
 
 /// Index sources as a code graph, or import an index of them, and ask it who calls what.
@@ -52,10 +51,6 @@ verbs! {
     Export: export::GraphExportArgs => export::run,
 }
 
-/// What to do where a server has the store: what is read is held against all that the graph has.
-const INSTEAD: &str =
-    "stop the server and give its directory; programs write to the server's /graphs/GRAPH/changes";
-
 /// A graph of a store.
 #[derive(Debug, Args)]
 struct GraphOfStore {
@@ -73,21 +68,23 @@ impl GraphOfStore {
     }
 }
 
-/// Fills a graph, which is made if it is missing; where that fails, one that was made for it goes again.
-fn fill(dir: &Path, name: &str, work: impl FnOnce(&Graph) -> Result<()>) -> Result<()> {
-    expect_directory(dir, INSTEAD)?;
-    let store = open(dir, Access::Write)?;
-    let is_new = store.stream(name).is_none();
-    let graph = Graph::create(&store, name, &GraphOptions::default())?;
-    let filled = work(&graph);
-    drop(graph);
-    if filled.is_err() && is_new {
-        // What went wrong first is what is told.
-        let _ = Graph::drop(&store, name);
-    }
+/// Fills a graph, which is made if it is missing, and tells what `work` says of that.
+fn fill(
+    store: &StoreArg,
+    name: &str,
+    mut work: impl FnMut(&Graph) -> Result<String>,
+) -> Result<()> {
+    let store = store.open(Access::Write, None)?;
+    let mut said = String::new();
+    let filled = store.change_graph(name, &mut |graph| {
+        said = work(graph)?;
+        Ok(())
+    });
     let closed = store.close();
     filled?;
-    Ok(closed?)
+    closed?;
+    tell(format_args!("{name}: {said}"));
+    Ok(())
 }
 
 /// How answers are printed.
