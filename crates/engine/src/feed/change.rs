@@ -30,7 +30,7 @@ use crate::{Result, Stream};
 ///     Ok(rows)
 /// }
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct CommittedChanges {
     /// The commit. Of what is no commit (see [`ChangeKind::is_commit`]) the last one before it.
     pub seq: SeqNo,
@@ -83,7 +83,7 @@ impl ChangeKind {
 ///     }
 /// }
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct StreamChange {
     pub(super) stream: Arc<Stream>,
     pub(super) kind: ChangeKind,
@@ -92,7 +92,7 @@ pub struct StreamChange {
 }
 
 /// Where the rows of a change are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Content {
     /// There are none.
     Nothing,
@@ -106,7 +106,7 @@ pub(super) enum Content {
 }
 
 /// Single rows, or keys, as the log has them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct EncodedEntry {
     pub(super) kind: EntryKind,
     pub(super) layout: Arc<EntryLayout>,
@@ -117,6 +117,11 @@ pub(super) struct EncodedEntry {
 }
 
 impl StreamChange {
+    /// Whether it holds nothing but what the log has of it.
+    pub(super) fn is_of_log(&self) -> bool {
+        !matches!(self.content, Content::Runs(_) | Content::Rewritten(_))
+    }
+
     pub(super) fn of_range(stream: Arc<Stream>, kind: ChangeKind, range: KeyRange) -> Self {
         Self { stream, kind, range: Some(range), content: Content::Nothing }
     }

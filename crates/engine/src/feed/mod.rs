@@ -14,6 +14,7 @@
 
 mod change;
 mod read;
+mod recent;
 mod rewritten;
 mod rows;
 mod told;

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use timestrata_format::wal::{Entries, EntryKind, EntryRef};
-use timestrata_format::{RunMeta, SeqNo, StreamId};
+use timestrata_format::{RunMeta, SeqNo, StreamId, WalId};
 use timestrata_io::sync::Mutex;
 use timestrata_io::{Bytes, Io};
 
 use super::change::{ChangeKind, CommittedChanges, Content, EncodedEntry, StreamChange};
+use super::recent::{Counted, Found, Recent};
 use super::rewritten::Before;
 use super::rows::{EntryLayout, Marked, marked, part_of};
 use super::told::{Told, stream_of};
@@ -31,6 +32,7 @@ const COMMIT_BYTES: usize = 256;
 pub(crate) struct Feed {
     place: Place,
     layouts: Layouts,
+    recent: Arc<Recent>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +50,8 @@ struct Place {
 /// How entries of streams are read, by the version of their columns.
 type Layouts = Mutex<HashMap<(StreamId, u16), Arc<EntryLayout>>>;
 
-/// What was read, and how far.
-type Read = (Place, Vec<CommittedChanges>);
+/// How far it was read, and what: each with the bytes that it counts.
+type Read = (Place, Vec<Counted>);
 
 impl Feed {
     /// From behind a commit on.
@@ -59,7 +61,7 @@ impl Feed {
     /// the store keeps no log.
     pub(crate) fn behind(engine: &Engine, since: SeqNo) -> Result<Self> {
         let place = Place { last: since, position: None, seen: None, is_cut: true };
-        let feed = Self { place, layouts: Mutex::default() };
+        let feed = Self { place, layouts: Mutex::default(), recent: Recent::of(engine) };
         match (own_manifest(engine), &engine.follower) {
             (Some(manifest), _) => {
                 let manifest = manifest.lock();
@@ -107,7 +109,7 @@ impl Feed {
             (None, None) => return Err(keeps_no_log(engine)),
         };
         self.place = place;
-        Ok(found)
+        Ok(found.into_iter().map(|(commit, _)| commit).collect())
     }
 
     fn check<'a>(&self, engine: &Engine, history: Option<&'a History>) -> Result<&'a History> {
@@ -141,12 +143,42 @@ impl Feed {
         let told = Told::behind(last, seen, history, &manifest_path, &mut handle_of)?;
         let log_from = history.log_behind(last);
         drop(locked);
+        let is_shared = !self.recent.is_of_one() && told.is_empty();
+        let _reading = is_shared.then(|| self.recent.read_alone());
+        // None behind what was looked for in the history: what is told there comes first.
+        if is_shared && let Some(found) = self.recent.between(last, through, bytes_max) {
+            return Ok(self.given(found, log_from, bytes_max));
+        }
         let find = |stream, version| match manifest.lock().history() {
             Some(history) => stream_of(history, &manifest_path, stream, Some(version)),
             None => Ok(None),
         };
         let log = Log { io: &engine.io, floor: log_from, through };
-        self.read(engine, &log, told, &find, bytes_max)
+        let (place, found) = self.read(engine, &log, told, &find, bytes_max)?;
+        if is_shared {
+            self.share(&place, &found);
+        }
+        Ok((place, found))
+    }
+
+    /// What somebody else has read.
+    fn given(&self, found: Found, log_from: WalId, bytes_max: usize) -> Read {
+        let Found { commits, position, bytes } = found;
+        // One of a segment that is let go of since is none.
+        let position = position.or(self.place.position);
+        let position = position.filter(|position| position.segment >= log_from);
+        let last = commits.last().map_or(self.place.last, |(commit, _)| commit.seq);
+        (Place { last, position, is_cut: bytes >= bytes_max, ..self.place }, commits)
+    }
+
+    /// Leaves what was read to others who follow.
+    fn share(&self, place: &Place, found: &[Counted]) {
+        let is_of_log = |(commit, _): &Counted| commit.changes.iter().all(StreamChange::is_of_log);
+        if let Some(end) = place.position
+            && found.iter().all(is_of_log)
+        {
+            self.recent.keep(self.place.last, found, end);
+        }
     }
 
     /// Beside a writer that may be alive.
@@ -214,10 +246,19 @@ impl Feed {
     }
 }
 
+impl Drop for Feed {
+    fn drop(&mut self) {
+        // Whoever is left reads alone.
+        if Arc::strong_count(&self.recent) <= 3 {
+            self.recent.clear();
+        }
+    }
+}
+
 /// Of which commits the log is read.
 struct Log<'a> {
     io: &'a Io,
-    floor: timestrata_format::WalId,
+    floor: WalId,
     through: SeqNo,
 }
 
@@ -226,7 +267,7 @@ struct Merged<'a> {
     engine: &'a Engine,
     place: Place,
     told: Told,
-    found: Vec<CommittedChanges>,
+    found: Vec<Counted>,
     bytes: usize,
     bytes_max: usize,
 }
@@ -258,7 +299,7 @@ impl Merged<'_> {
         while let Some(told) = self.told.events.pop_front_if(|told| told.event.seq <= last) {
             self.place.seen = Some(told.stamp);
             self.bytes += COMMIT_BYTES;
-            self.found.push(told.event);
+            self.found.push((told.event, COMMIT_BYTES));
         }
     }
 
@@ -272,8 +313,9 @@ impl Merged<'_> {
             self.tell_gone(&mut commit, *stream)?;
         }
         self.place.last = commit.seq;
-        self.bytes += bytes + COMMIT_BYTES;
-        self.found.push(commit);
+        let bytes = bytes + COMMIT_BYTES;
+        self.bytes += bytes;
+        self.found.push((commit, bytes));
         Ok(())
     }
 

@@ -20,7 +20,7 @@ use super::rows::{ChangeBatches, unmade};
 use crate::{Error, ErrorKind, Result, ScanSpec, Snapshot, Stream};
 
 /// A stream as it was before its rows were written anew.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Before {
     pub(super) stream: Arc<Stream>,
     pub(super) snapshot: Snapshot,

@@ -42,6 +42,11 @@ pub(super) struct ToldEvent {
 pub(super) type HandleOf<'a> = dyn FnMut(&Arc<Stream>, &RunMeta) -> Result<Arc<RunHandle>> + 'a;
 
 impl Told {
+    /// Whether all that comes next is in the log.
+    pub(super) fn is_empty(&self) -> bool {
+        self.commits.is_empty() && self.events.is_empty()
+    }
+
     /// What the edits tell that were made behind commit `last`, and behind the edit `seen`.
     pub(super) fn behind(
         last: SeqNo,

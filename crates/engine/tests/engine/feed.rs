@@ -490,6 +490,69 @@ fn followers_beside_writers_miss_nothing() {
     });
 }
 
+/// In one process one of them reads the log for the others, who come sooner or later, take more or less at once, and go.
+#[test]
+fn several_who_follow_are_each_given_all_of_it_whatever_their_pace() {
+    let machine = Machine::new();
+    let settings = Settings { maintenance: Settings::default().maintenance, ..tiny() };
+    let store = machine.open(Settings { history_bytes_max: 1 << 30, ..kept(settings) });
+    let streams = [keep("a"), latest("b")].map(|spec| store.create_stream(spec).unwrap());
+    let begin = last(&store);
+    let count = 500_i64;
+    let (store, streams) = (&store, &streams);
+    let write = |time: i64| {
+        let [a, b] = *streams;
+        let bytes = if time % 40 == 0 { 12 << 10 } else { 1 };
+        let text = value(u8::try_from(time % 250).unwrap()).repeat(bytes);
+        match time % 100 {
+            // Straight to runs, so that the log has nothing of it.
+            50 => {
+                let mut bulk = store.bulk().unwrap();
+                bulk.insert(a, batch(&[pair(time, &text), pair(time + 1, &text)])).unwrap();
+                bulk.commit().unwrap();
+            }
+            70 => {
+                let range = KeyRange::times(time - 20, time);
+                store.commit(Changes::new().delete_range(b, range), Durability::Written).unwrap();
+            }
+            _ => insert(
+                store,
+                if time % 3 == 0 { a } else { b },
+                &[pair(time, &text)],
+                Durability::Written,
+            ),
+        }
+    };
+    let told = std::thread::scope(|threads| {
+        let followers = [(1 << 20, 1), (1 << 20, 3), (1 << 10, 1), (1, 1), (16 << 10, 7)];
+        let followers = followers.map(|(bytes_max, pause)| {
+            threads.spawn(move || {
+                let mut feed = store.changes_since(begin).unwrap();
+                let mut told = Vec::new();
+                while feed.last_seq().0 < begin.0 + count as u64 {
+                    let found = feed.follow(bytes_max, Duration::from_secs(1)).unwrap();
+                    told.extend(short(&found));
+                    std::thread::sleep(Duration::from_millis(pause));
+                    // One that begins anew where it was.
+                    if pause == 7 {
+                        feed = store.changes_since(feed.last_seq()).unwrap();
+                    }
+                }
+                told
+            })
+        });
+        (1..=count).for_each(write);
+        followers.map(|follower| follower.join().unwrap())
+    });
+    // Alone, and when all of it is there.
+    let mut feed = store.changes_since(begin).unwrap();
+    let expected = short(&all_of(&mut feed, 1 << 20));
+    assert!(expected.len() >= count as usize);
+    for told in told {
+        assert_eq!(told, expected);
+    }
+}
+
 #[test]
 fn who_would_make_a_follower_where_nothing_is_kept_is_told_which_setting_to_change() {
     let machine = Machine::new();
