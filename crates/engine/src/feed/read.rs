@@ -10,7 +10,7 @@ use timestrata_io::sync::Mutex;
 use timestrata_io::{Bytes, Io};
 
 use super::change::{ChangeKind, CommittedChanges, Content, EncodedEntry, StreamChange};
-use super::recent::{Counted, Found, Recent};
+use super::recent::{self, Counted, Found, Recent};
 use super::rewritten::Before;
 use super::rows::{EntryLayout, Marked, marked, part_of};
 use super::told::{Told, stream_of};
@@ -143,7 +143,8 @@ impl Feed {
         let told = Told::behind(last, seen, history, &manifest_path, &mut handle_of)?;
         let log_from = history.log_behind(last);
         drop(locked);
-        let is_shared = !self.recent.is_of_one() && told.is_empty();
+        let is_shared =
+            bytes_max <= recent::BYTES_MAX && !self.recent.is_of_one() && told.is_empty();
         let _reading = is_shared.then(|| self.recent.read_alone());
         // None behind what was looked for in the history: what is told there comes first.
         if is_shared && let Some(found) = self.recent.between(last, through, bytes_max) {

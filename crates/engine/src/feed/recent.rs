@@ -19,8 +19,8 @@ use super::CommittedChanges;
 use crate::state::Engine;
 use crate::wal::WalPosition;
 
-/// Bytes of commits that are kept.
-const BYTES_MAX: usize = 2 << 20;
+/// Bytes of commits that are kept. Who takes more at once is no use to others, and would hold them up.
+pub(super) const BYTES_MAX: usize = 4 << 20;
 
 /// A commit, and the bytes that it counts.
 pub(super) type Counted = (CommittedChanges, usize);
