@@ -27,6 +27,24 @@ pub(crate) fn is_web_form(kind: &str) -> bool {
     kind == WEB_FORM
 }
 
+/// Whether a body is JSON, a list or one of its things, and not one of them a line. `things` is what they are called.
+///
+/// # Errors
+/// 415 for what is neither.
+pub(crate) fn is_document(headers: &HeaderMap, things: &str) -> Result<bool> {
+    let kind = kind(headers);
+    match kind.as_str() {
+        "application/x-ndjson" | "application/jsonl" => Ok(false),
+        _ if is_web_form(&kind) || kind.ends_with("json") => Ok(true),
+        _ => {
+            let why = format!(
+                "Content-Type: {kind:?}: {things} are application/x-ndjson or application/json"
+            );
+            Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
+        }
+    }
+}
+
 /// Whether text is JSON, if it is one of the things that can be sent.
 pub(crate) fn begins_json(text: &[u8]) -> bool {
     matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))

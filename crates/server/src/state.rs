@@ -117,12 +117,8 @@ impl AppState {
     /// # Errors
     /// What opening it, or making it, may fail with.
     pub(crate) fn logs_to_write(&self, name: &str) -> timestrata_engine::Result<Logs> {
-        match Logs::open(&self.store, name) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                Logs::create(&self.store, name, &LogsOptions::default())
-            }
-            opened => opened,
-        }
+        let make = || Logs::create(&self.store, name, &LogsOptions::default());
+        or_made(Logs::open(&self.store, name), make)
     }
 
     /// Begins a query: what a client asks, and for how long it wants it to be worked on.
@@ -170,6 +166,17 @@ impl AppState {
     pub(crate) async fn stopped(&self) {
         // Nobody can tell any more: that is the end too.
         let _ = self.stopping.clone().wait_for(|told| *told).await;
+    }
+}
+
+/// What is there, or is made now.
+pub(crate) fn or_made<M>(
+    opened: timestrata_engine::Result<M>,
+    make: impl FnOnce() -> timestrata_engine::Result<M>,
+) -> timestrata_engine::Result<M> {
+    match opened {
+        Err(error) if error.kind() == ErrorKind::NotFound => make(),
+        opened => opened,
     }
 }
 

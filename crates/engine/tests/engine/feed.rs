@@ -14,6 +14,7 @@ use timestrata_engine::{
 
 use crate::moments::{kept, last, value};
 use crate::support::*;
+use crate::until::until;
 use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
 /// All that has come by now.
@@ -524,17 +525,20 @@ fn several_who_follow_are_each_given_all_of_it_whatever_their_pace() {
         }
     };
     let told = std::thread::scope(|threads| {
-        let followers = [(1 << 20, 1), (1 << 20, 3), (1 << 10, 1), (1, 1), (16 << 10, 7)];
-        let followers = followers.map(|(bytes_max, pause)| {
+        // Bytes at once, and how many commits each lets come before it looks.
+        let followers = [(1 << 20, 1), (1 << 20, 30), (1 << 10, 2), (1, 1), (16 << 10, 70)];
+        let followers = followers.map(|(bytes_max, behind)| {
             threads.spawn(move || {
                 let mut feed = store.changes_since(begin).unwrap();
                 let mut told = Vec::new();
-                while feed.last_seq().0 < begin.0 + count as u64 {
+                let end = begin.0 + count as u64;
+                while feed.last_seq().0 < end {
+                    let wanted = SeqNo((feed.last_seq().0 + behind).min(end));
+                    until(|| last(store) >= wanted);
                     let found = feed.follow(bytes_max, Duration::from_secs(1)).unwrap();
                     told.extend(short(&found));
-                    std::thread::sleep(Duration::from_millis(pause));
                     // One that begins anew where it was.
-                    if pause == 7 {
+                    if behind == 70 {
                         feed = store.changes_since(feed.last_seq()).unwrap();
                     }
                 }

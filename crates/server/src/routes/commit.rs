@@ -14,7 +14,8 @@ mod table;
 
 use std::io::Read;
 
-use axum::http::StatusCode;
+use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::post;
 use serde_json::{Value, json};
@@ -42,24 +43,14 @@ pub(super) const ENDPOINTS: &[Route] = &[Route::post(
 
 /// A step a line, or a list of them.
 async fn commit(
-    axum::extract::State(state): axum::extract::State<AppState>,
+    State(state): State<AppState>,
     caller: Caller,
     asked: Asked,
-    headers: axum::http::HeaderMap,
+    headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response> {
     asked.finish()?;
-    let kind = content_type::kind(&headers);
-    let is_document = match kind.as_str() {
-        "application/x-ndjson" | "application/jsonl" => false,
-        _ if content_type::is_web_form(&kind) || kind.ends_with("json") => true,
-        _ => {
-            let why = format!(
-                "Content-Type: {kind:?}: a commit is application/x-ndjson or application/json"
-            );
-            return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
-        }
-    };
+    let is_document = content_type::is_document(&headers, "steps of a commit")?;
     let body = WholeBody::new(&state, &headers, sent).await?;
     blocking(move || {
         let body = body.read()?;

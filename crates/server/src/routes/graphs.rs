@@ -273,14 +273,7 @@ fn changed_json(changed: &Changed) -> Value {
 
 /// `POST /graphs/{graph}/changes`: a change a line, or a list of them.
 async fn change(question: Question, sent: Sent) -> Result<Response> {
-    let kind = content_type::kind(&question.headers);
-    let is_document = match kind.as_str() {
-        "application/x-ndjson" | "application/jsonl" => false,
-        _ if content_type::is_web_form(&kind) || kind.ends_with("json") => true,
-        _ => {
-            return Err(unsupported(&kind, "changes are application/x-ndjson or application/json"));
-        }
-    };
+    let is_document = content_type::is_document(&question.headers, "changes")?;
     let body = WholeBody::new(&question.state, &question.headers, sent).await?;
     let (state, name) = question.named()?;
     blocking(move || {

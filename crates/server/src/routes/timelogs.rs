@@ -6,7 +6,7 @@ pub(super) mod values;
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use serde_json::{Value, json};
-use timestrata_engine::{ErrorKind, Store};
+use timestrata_engine::Store;
 use timestrata_timelog::{Codec, Timelog, TimelogOptions, Unit};
 
 use crate::auth::Caller;
@@ -16,7 +16,7 @@ use crate::moments::Reading;
 use crate::routes::Route;
 use crate::routes::asked::Question;
 use crate::routes::parameters::Members;
-use crate::state::blocking;
+use crate::state::{blocking, or_made};
 
 const FROM: Parameter = parameter("from", Form::Time, "The first time of the range");
 const TO: Parameter = parameter("to", Form::Time, "The first time behind the range");
@@ -134,12 +134,7 @@ async fn drop(question: Question) -> Result<Response> {
 
 /// A time log, which is made if it isn't there. One that is there may have been made with any options.
 pub(super) fn to_write(store: &Store, name: &str) -> Result<Timelog> {
-    match Timelog::open(store, name) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            Ok(Timelog::create(store, name, options())?)
-        }
-        opened => Ok(opened?),
-    }
+    Ok(or_made(Timelog::open(store, name), || Timelog::create(store, name, options()))?)
 }
 
 /// The answer to who asks for what a pickle has.

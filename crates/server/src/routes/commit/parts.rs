@@ -24,7 +24,7 @@ use crate::routes::timelogs::entries::{Range as TimeRange, entries_of};
 use crate::routes::timelogs::to_write;
 use crate::routes::topics::members::committed_json;
 use crate::routes::topics::produce::{NewRecords, SentRecord, as_record, records_of_json};
-use crate::state::AppState;
+use crate::state::{AppState, or_made};
 
 /// What a commit is to change.
 pub(super) struct Parts<'a> {
@@ -59,14 +59,6 @@ enum Told {
     /// Of a graph: places among the blocks that are put.
     Put(String, Range<usize>),
     Committed,
-}
-
-/// What is there, or is made now.
-fn or_made<M>(opened: StoreResult<M>, make: impl FnOnce() -> StoreResult<M>) -> StoreResult<M> {
-    match opened {
-        Err(error) if error.kind() == ErrorKind::NotFound => make(),
-        opened => opened,
-    }
 }
 
 impl<'a> Parts<'a> {

@@ -2,7 +2,6 @@
 
 use std::io::{BufReader, Read};
 
-use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::json;
 use timestrata_engine::Durability;
@@ -21,17 +20,7 @@ use crate::state::blocking;
 
 /// An entry a line, or a list of them.
 pub(super) async fn write(question: Question, sent: Sent) -> Result<Response> {
-    let kind = content_type::kind(&question.headers);
-    let is_document = match kind.as_str() {
-        "application/x-ndjson" | "application/jsonl" => false,
-        _ if content_type::is_web_form(&kind) || kind.ends_with("json") => true,
-        _ => {
-            let why = format!(
-                "Content-Type: {kind:?}: entries are application/x-ndjson or application/json"
-            );
-            return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
-        }
-    };
+    let is_document = content_type::is_document(&question.headers, "entries")?;
     let body = WholeBody::new(&question.state, &question.headers, sent).await?;
     let (state, name) = question.named()?;
     blocking(move || {

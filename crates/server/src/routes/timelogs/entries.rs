@@ -4,7 +4,7 @@ use std::io::{BufReader, Read};
 use std::ops::Bound;
 
 use arrow_schema::DataType;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use timestrata_engine::Durability;
@@ -59,17 +59,7 @@ impl Range {
 
 /// An entry a line, or a list of them.
 pub(super) async fn append(question: Question, sent: Sent) -> Result<Response> {
-    let kind = content_type::kind(&question.headers);
-    let is_document = match kind.as_str() {
-        "application/x-ndjson" | "application/jsonl" => false,
-        _ if content_type::is_web_form(&kind) || kind.ends_with("json") => true,
-        _ => {
-            let why = format!(
-                "Content-Type: {kind:?}: entries are application/x-ndjson or application/json"
-            );
-            return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
-        }
-    };
+    let is_document = content_type::is_document(&question.headers, "entries")?;
     let body = WholeBody::new(&question.state, &question.headers, sent).await?;
     let (state, name) = question.named()?;
     blocking(move || {
