@@ -32,10 +32,44 @@ use crate::timestamp::time_ns;
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) handle: Arc<Handle>,
-    kept: Lock<HashMap<String, Py<PyAny>>>,
+    kept: Lock<KeptObjects>,
 }
 
-/// Objects of models that a store keeps, at most.
+/// Models whose objects a store keeps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum KeptModel {
+    Table,
+    Timelog,
+}
+
+impl KeptModel {
+    /// The method of `Store` that makes one.
+    fn method(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Timelog => "timelog",
+        }
+    }
+}
+
+type ByName = HashMap<String, Py<PyAny>>;
+
+#[derive(Debug, Default)]
+struct KeptObjects {
+    tables: ByName,
+    timelogs: ByName,
+}
+
+impl KeptObjects {
+    fn of(&mut self, model: KeptModel) -> &mut ByName {
+        match model {
+            KeptModel::Table => &mut self.tables,
+            KeptModel::Timelog => &mut self.timelogs,
+        }
+    }
+}
+
+/// Objects of a model that a store keeps, at most.
 const KEPT_MAX: usize = 64;
 
 impl Store {
@@ -43,33 +77,42 @@ impl Store {
         Self { handle, kept: Lock::default() }
     }
 
-    /// What `store.METHOD(name)` gave when this was asked for the first time, or a while ago: to make such an object takes longer than
+    /// What `store.table(name)` or its like gave when this was asked for the first time, or a while ago: to make such an object takes longer than
     /// the small change of a commit that needs it. Whoever asks sees to it that what it stands for is still there.
     pub(crate) fn kept<'py>(
         store: &Bound<'py, Self>,
-        method: &str,
+        model: KeptModel,
         name: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, key) = (store.py(), format!("{method} {name}"));
-        let known = store.get().kept.lock().get(&key).map(|known| known.clone_ref(py));
-        match known {
-            Some(known) => Ok(known.into_bound(py)),
-            None => Self::keep(store, method, name),
+        match Self::known(store, model, name) {
+            Some(known) => Ok(known),
+            None => Self::keep(store, model, name),
         }
+    }
+
+    /// What [`kept`](Self::kept) gives, if it was asked for.
+    pub(crate) fn known<'py>(
+        store: &Bound<'py, Self>,
+        model: KeptModel,
+        name: &str,
+    ) -> Option<Bound<'py, PyAny>> {
+        let py = store.py();
+        let known = store.get().kept.lock().of(model).get(name).map(|known| known.clone_ref(py));
+        known.map(|known| known.into_bound(py))
     }
 
     /// As [`kept`](Self::kept), made anew.
     pub(crate) fn keep<'py>(
         store: &Bound<'py, Self>,
-        method: &str,
+        model: KeptModel,
         name: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let made = store.call_method1(method, (name,))?;
-        let key = format!("{method} {name}");
-        let mut kept = store.get().kept.lock();
-        let all = if kept.len() >= KEPT_MAX { std::mem::take(&mut *kept) } else { HashMap::new() };
-        let before = kept.insert(key, made.clone().unbind());
-        drop(kept);
+        let made = store.call_method1(model.method(), (name,))?;
+        let mut objects = store.get().kept.lock();
+        let kept = objects.of(model);
+        let all = if kept.len() >= KEPT_MAX { std::mem::take(kept) } else { HashMap::new() };
+        let before = kept.insert(name.to_owned(), made.clone().unbind());
+        drop(objects);
         // Without the lock.
         drop((all, before));
         Ok(made)

@@ -102,17 +102,19 @@ impl Connection {
                 break;
             }
         }
-        self.body.clear();
         match length {
-            Some(bytes) => self.read(bytes)?,
-            None if is_chunked => loop {
-                let bytes = usize::from_str_radix(&self.line()?, 16)?;
-                self.read(bytes)?;
-                self.line()?;
-                if bytes == 0 {
-                    break;
+            Some(bytes) => self.read(0, bytes)?,
+            None if is_chunked => {
+                self.body.clear();
+                loop {
+                    let bytes = usize::from_str_radix(&self.line()?, 16)?;
+                    self.read(self.body.len(), bytes)?;
+                    self.line()?;
+                    if bytes == 0 {
+                        break;
+                    }
                 }
-            },
+            }
             None => return Err("an answer without a length".into()),
         }
         Ok(&self.body)
@@ -126,17 +128,17 @@ impl Connection {
         }
     }
 
-    /// The body of the last answer, to keep.
-    pub(crate) fn take_body(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.body)
+    /// The body of the last answer, which may be changed, or taken away. Memory that is left is used for the next one.
+    pub(crate) fn body(&mut self) -> &mut Vec<u8> {
+        &mut self.body
     }
 
-    fn read(&mut self, bytes: usize) -> Result<()> {
-        self.body.reserve(bytes);
-        match self.answers.by_ref().take(bytes as u64).read_to_end(&mut self.body)? == bytes {
-            true => Ok(()),
-            false => Err("the server hung up".into()),
-        }
+    /// Reads so many bytes of a body, behind those that it has.
+    fn read(&mut self, start: usize, bytes: usize) -> Result<()> {
+        self.body.resize(start + bytes, 0);
+        self.answers
+            .read_exact(&mut self.body[start..])
+            .map_err(|error| format!("the server hung up: {error}").into())
     }
 }
 

@@ -326,7 +326,11 @@ impl<'a, 's> Staged<'a, 's> {
     /// What the engine is to change.
     fn changes(&self, others: Changes) -> Result<Changes> {
         let mut changes = others;
-        let there: Vec<_> = self.blocks.values().copied().flatten().collect();
+        // With the ids that they were found to have: to hash their contents once more takes long.
+        let identified = |(id, block): (&BlockId, &Option<(NewBlock<'a>, u32)>)| {
+            block.map(|(block, version)| (NewBlock { id: Some(*id), ..block }, version))
+        };
+        let there: Vec<_> = self.blocks.iter().filter_map(identified).collect();
         if block::are_rows(&there) {
             let encoder = self.snapshot.store.row_encoder(self.shared.blocks)?;
             for (block, version) in &there {

@@ -1,5 +1,6 @@
 //! Rows as bodies: the form that a client accepts, whole or as a stream.
 
+pub(crate) mod arrow;
 pub(crate) mod entries;
 mod json;
 pub(crate) mod pieces;

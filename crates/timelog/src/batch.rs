@@ -30,18 +30,12 @@ pub const VALUE_BYTES_MAX: usize = 32 << 20;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct EntryBatch {
     times: Vec<i64>,
-    /// One more than there are values; the first is 0.
+    /// One more than there are values, the first of them 0; none where there are no values.
     offsets: Vec<i32>,
     bytes: Vec<u8>,
-}
-
-impl Default for EntryBatch {
-    fn default() -> Self {
-        Self::with_capacity(0, 0)
-    }
 }
 
 impl EntryBatch {
@@ -52,9 +46,11 @@ impl EntryBatch {
 
     /// No entries yet, and room for `entries` of them with `value_bytes` together.
     pub fn with_capacity(entries: usize, value_bytes: usize) -> Self {
-        let mut offsets = Vec::with_capacity(entries + 1);
-        offsets.push(0);
-        Self { times: Vec::with_capacity(entries), offsets, bytes: Vec::with_capacity(value_bytes) }
+        Self {
+            times: Vec::with_capacity(entries),
+            offsets: Vec::with_capacity(if entries == 0 { 0 } else { entries + 1 }),
+            bytes: Vec::with_capacity(value_bytes),
+        }
     }
 
     /// Adds one entry. The value's bytes are copied.
@@ -86,6 +82,7 @@ impl EntryBatch {
             .and_then(|()| i32::try_from(end).map_err(|_| batch_too_large(end)));
         match fits {
             Ok(end) => {
+                self.begin();
                 self.offsets.push(end);
                 self.times.push(time);
                 Ok(())
@@ -94,6 +91,13 @@ impl EntryBatch {
                 self.bytes.truncate(start);
                 Err(error)
             }
+        }
+    }
+
+    /// The offset before the first value.
+    fn begin(&mut self) {
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
         }
     }
 
@@ -122,7 +126,12 @@ impl EntryBatch {
     }
 
     /// The same as a batch of a time log's columns; the memory is handed over, not copied.
-    pub(super) fn into_record_batch(self, schema: &SchemaRef, unit: Unit) -> Result<RecordBatch> {
+    pub(super) fn into_record_batch(
+        mut self,
+        schema: &SchemaRef,
+        unit: Unit,
+    ) -> Result<RecordBatch> {
+        self.begin();
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
         let values =
             BinaryArray::try_new(offsets, Buffer::from_vec(self.bytes), None).map_err(internal)?;

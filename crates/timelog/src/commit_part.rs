@@ -107,6 +107,6 @@ impl CommitPart for TimelogWrite {
         before: Changes,
         rest: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<SeqNo> {
-        rest(before.and(self.changes.clone()))
+        rest(before.and(std::mem::take(&mut self.changes)))
     }
 }

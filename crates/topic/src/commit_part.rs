@@ -66,6 +66,12 @@ impl<'a> TopicWrite<'a> {
     pub fn receipts(&self) -> &[Receipt] {
         &self.receipts
     }
+
+    /// The same, without a copy.
+    #[must_use]
+    pub fn into_receipts(self) -> Vec<Receipt> {
+        self.receipts
+    }
 }
 
 impl CommitPart for TopicWrite<'_> {
@@ -95,6 +101,11 @@ impl CommitPart for TopicWrite<'_> {
             epoch: self.producer.map(|(_, epoch)| epoch),
             ..SendOptions::default()
         };
+        if let ([record], None) = (self.records.as_slice(), self.producer) {
+            let (seq, receipt) = self.topic.commit_record(record, &options, before, rest)?;
+            self.receipts = vec![receipt];
+            return Ok(seq);
+        }
         let (seq, mut placed): (SeqNo, Placed) =
             match self.topic.commit_records(&self.records, &options, before, rest)? {
                 Staged::New(sent) => sent,

@@ -26,10 +26,17 @@ pub(super) struct Hub {
     members: AtomicU64,
     /// Whether topics are looked at from time to time.
     pub(super) is_retaining: AtomicBool,
-    /// How often something was appended, or changed hands, and who waits for that.
-    appends: Mutex<u64>,
+    appends: Mutex<Appends>,
     appended: Condvar,
     listeners: Listeners,
+}
+
+/// How often something was appended, or changed hands, and how many wait for that: to wake nobody would still be a call of the
+/// system for each record.
+#[derive(Debug, Default)]
+struct Appends {
+    count: u64,
+    waiting: usize,
 }
 
 /// What a program has called when something was appended.
@@ -53,13 +60,18 @@ impl Hub {
 
     /// How often something was appended.
     pub(super) fn appends(&self) -> u64 {
-        *self.appends.lock()
+        self.appends.lock().count
     }
 
     /// Wakes who waits.
     pub(super) fn announce(&self) {
-        *self.appends.lock() += 1;
-        self.appended.notify_all();
+        let mut appends = self.appends.lock();
+        appends.count += 1;
+        let is_awaited = appends.waiting > 0;
+        drop(appends);
+        if is_awaited {
+            self.appended.notify_all();
+        }
         self.listeners.0.read().iter().for_each(|tell| tell());
     }
 
@@ -71,8 +83,10 @@ impl Hub {
     /// Waits until something was appended since `seen`, `most` at most.
     pub(super) fn wait(&self, seen: u64, most: Duration) {
         let mut appends = self.appends.lock();
-        if *appends == seen {
+        if appends.count == seen {
+            appends.waiting += 1;
             self.appended.wait_for(&mut appends, most);
+            appends.waiting -= 1;
         }
     }
 

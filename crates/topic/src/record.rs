@@ -1,7 +1,7 @@
 //! Records: what is sent, and columns of them.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use arrow_array::builder::{BinaryBuilder, ListBuilder, StringBuilder, StructBuilder};
 use arrow_array::cast::AsArray;
@@ -76,14 +76,17 @@ fn headers_item() -> Arc<Field> {
 /// are none).
 #[must_use]
 pub fn record_schema() -> SchemaRef {
-    let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
-    Arc::new(Schema::new(vec![
-        Field::new("offset", DataType::UInt64, false),
-        Field::new("timestamp", time, false),
-        Field::new("key", DataType::Binary, true),
-        Field::new("value", DataType::Binary, true),
-        Field::new("headers", DataType::List(headers_item()), true),
-    ]))
+    static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
+        let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+        Arc::new(Schema::new(vec![
+            Field::new("offset", DataType::UInt64, false),
+            Field::new("timestamp", time, false),
+            Field::new("key", DataType::Binary, true),
+            Field::new("value", DataType::Binary, true),
+            Field::new("headers", DataType::List(headers_item()), true),
+        ]))
+    });
+    Arc::clone(&SCHEMA)
 }
 
 fn unmade(error: ArrowError) -> Error {

@@ -271,6 +271,43 @@ impl Topic {
         committed
     }
 
+    /// As [`commit_records`](Self::commit_records), of one record of nobody who numbers them: most commits have no more.
+    pub(super) fn commit_record(
+        &self,
+        record: &Record<'_>,
+        options: &SendOptions<'_>,
+        others: Changes,
+        commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
+    ) -> Result<(SeqNo, Receipt)> {
+        self.check_sizes(std::slice::from_ref(record))?;
+        let named = options.partition.or(record.partition);
+        let number = named.unwrap_or_else(|| self.partition_for(record));
+        let partition = self.partition(number)?;
+        if named.is_none() && record.key.is_none() {
+            self.turn();
+        }
+        let mut live = partition.lock(&self.store)?;
+        let (offset, now) = (live.end(), self.store.wall_ns());
+        let timestamp_ns = self.time_of(record, now);
+        let (records, times) = ([record], [timestamp_ns]);
+        let commit_locked = |live: &mut LivePartition<'_>| {
+            check_expected(&partition, offset, options)?;
+            let mut changes = others;
+            live.stage(&self.store, &records, &times, now, &mut changes)?;
+            let seq = commit(changes)?;
+            live.take_in(offset, &records, &times)?;
+            Ok(seq)
+        };
+        let seq = match commit_locked(&mut live) {
+            Ok(seq) => seq,
+            Err(error) => {
+                live.forget();
+                return Err(error);
+            }
+        };
+        Ok((seq, Receipt { partition: number, offset, timestamp_ns }))
+    }
+
     fn commit_locked(
         &self,
         groups: &RecordsByPartition<'_, '_>,

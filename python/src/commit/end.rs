@@ -9,117 +9,126 @@ use timestrata_table::TableWrite;
 use timestrata_timelog::TimelogWrite;
 use timestrata_topic::{OffsetsWrite, TopicWrite};
 
-use crate::graph::{CommitGraph, GraphSteps};
+use super::parts::{Part, Parts};
+use crate::graph::GraphSteps;
 use crate::interrupt::detached;
-use crate::logs::CommitLogs;
 use crate::opened::MadeForCommit;
 use crate::store::Store;
-use crate::table::{CommitTable, TableRows};
-use crate::timelog::CommitTimelog;
-use crate::topic::{CommitTopic, Consumer, TopicRecords};
+use crate::table::TableRows;
+use crate::topic::{CommitTopic, TopicRecords};
 
-/// What is to change, by model and name.
-#[derive(Default)]
-pub(super) struct Parts {
-    pub(super) tables: Vec<(String, Py<CommitTable>)>,
-    pub(super) topics: Vec<(String, Py<CommitTopic>)>,
-    pub(super) logs: Vec<(String, Py<CommitLogs>)>,
-    pub(super) graphs: Vec<(String, Py<CommitGraph>)>,
-    pub(super) timelogs: Vec<(String, Py<CommitTimelog>)>,
-    pub(super) consumer: Option<Py<Consumer>>,
+/// Commits all of it; gives its place in the order of commits.
+pub(super) fn commit_parts(
+    py: Python<'_>,
+    store: &Bound<'_, Store>,
+    parts: &Parts,
+    durability: Option<Durability>,
+) -> PyResult<u64> {
+    let made = MadeForCommit::new(&store.get().handle);
+    match commit_with(py, parts, &made, durability) {
+        Ok(seq) => {
+            made.keep(py);
+            Ok(seq.0)
+        }
+        Err(error) => {
+            made.give_up(py);
+            Err(error)
+        }
+    }
 }
 
-impl Parts {
-    /// Commits all of it; gives its place in the order of commits.
-    pub(super) fn commit(
-        &self,
-        py: Python<'_>,
-        store: &Bound<'_, Store>,
-        durability: Option<Durability>,
-    ) -> PyResult<u64> {
-        let made = MadeForCommit::new(&store.get().handle);
-        match self.commit_with(py, &made, durability) {
-            Ok(seq) => {
-                made.keep(py);
-                Ok(seq.0)
-            }
-            Err(error) => {
-                made.give_up(py);
-                Err(error)
-            }
+fn commit_with(
+    py: Python<'_>,
+    parts: &Parts,
+    made: &MadeForCommit<'_>,
+    durability: Option<Durability>,
+) -> PyResult<SeqNo> {
+    let mut taken = Vec::with_capacity(parts.list.len());
+    for part in &parts.list {
+        taken.extend(Taken::of(py, part, made)?);
+    }
+    let mut writes = Vec::with_capacity(taken.len() + 1);
+    writes.extend(taken.iter_mut().map(Taken::write));
+    let reading = parts.consumer.as_ref().map(|consumer| consumer.get().reading());
+    let mut reading = reading.transpose()?;
+    if let Some(reading) = &mut reading {
+        let given = reading.given_so_far()?;
+        writes.push(Write::Offsets(OffsetsWrite::up_to(reading.open()?, given)));
+    }
+    let is_synced = writes.iter().any(Write::is_synced);
+    let durability = durability.unwrap_or_else(|| made.handle.durability(is_synced));
+    let store = made.handle.store()?;
+    let seq = detached(py, || {
+        let mut all: Vec<&mut dyn CommitPart> = Vec::with_capacity(writes.len());
+        all.extend(writes.iter_mut().map(Write::part));
+        commit_together(store, &mut all, durability)
+    })?;
+    for write in writes {
+        if let Write::Topic(part, write) = write {
+            part.get().set_receipts(write.into_receipts());
         }
     }
-
-    fn commit_with(
-        &self,
-        py: Python<'_>,
-        made: &MadeForCommit<'_>,
-        durability: Option<Durability>,
-    ) -> PyResult<SeqNo> {
-        let mut taken = self.take(py, made)?;
-        let mut table_writes: Vec<TableWrite<'_>> =
-            taken.tables.iter().map(TableRows::write).collect();
-        let mut topic_writes: Vec<TopicWrite<'_>> =
-            taken.topics.iter().map(|(_, records)| records.write()).collect();
-        let mut graph_writes: Vec<GraphWrite<'_>> =
-            taken.graphs.iter_mut().map(GraphSteps::write).collect();
-        let reading = self.consumer.as_ref().map(|consumer| consumer.get().reading());
-        let mut reading = reading.transpose()?;
-        let mut offsets = match &mut reading {
-            None => None,
-            Some(reading) => {
-                let given = reading.given_so_far()?;
-                Some(OffsetsWrite::up_to(reading.open()?, given))
-            }
-        };
-        let is_synced = !topic_writes.is_empty() || offsets.is_some();
-        let durability = durability.unwrap_or_else(|| made.handle.durability(is_synced));
-        let model = made.handle.store()?;
-        let (timelogs, logs) = (&mut taken.timelogs, &mut taken.logs);
-        let seq = detached(py, || {
-            let mut all: Vec<&mut dyn CommitPart> = Vec::new();
-            all.extend(table_writes.iter_mut().map(|part| part as &mut dyn CommitPart));
-            all.extend(timelogs.iter_mut().map(|part| part as &mut dyn CommitPart));
-            all.extend(logs.iter_mut().map(|part| part as &mut dyn CommitPart));
-            all.extend(topic_writes.iter_mut().map(|part| part as &mut dyn CommitPart));
-            all.extend(graph_writes.iter_mut().map(|part| part as &mut dyn CommitPart));
-            all.extend(offsets.iter_mut().map(|part| part as &mut dyn CommitPart));
-            commit_together(model, &mut all, durability)
-        })?;
-        for ((part, _), write) in taken.topics.iter().zip(&topic_writes) {
-            part.get().set_receipts(write.receipts());
-        }
-        Ok(seq)
-    }
-
-    /// What was noted, for models that are there, or are made.
-    fn take(&self, py: Python<'_>, made: &MadeForCommit<'_>) -> PyResult<Taken<'_>> {
-        let mut taken = Taken::default();
-        for (_, part) in &self.tables {
-            taken.tables.extend(part.get().take(py, made)?);
-        }
-        for (_, part) in &self.timelogs {
-            taken.timelogs.extend(part.get().take(py, made)?);
-        }
-        for (_, part) in &self.logs {
-            taken.logs.extend(part.get().take(py, made)?);
-        }
-        for (_, part) in &self.topics {
-            taken.topics.extend(part.get().take(py, made)?.map(|records| (part, records)));
-        }
-        for (_, part) in &self.graphs {
-            taken.graphs.extend(part.get().take(py, made)?);
-        }
-        Ok(taken)
-    }
+    Ok(seq)
 }
 
 /// What is on its way into the commit.
-#[derive(Default)]
-struct Taken<'a> {
-    tables: Vec<TableRows>,
-    timelogs: Vec<TimelogWrite>,
-    logs: Vec<LogsWrite>,
-    topics: Vec<(&'a Py<CommitTopic>, TopicRecords)>,
-    graphs: Vec<GraphSteps>,
+enum Taken<'a> {
+    Table(TableRows),
+    Timelog(TimelogWrite),
+    Logs(LogsWrite),
+    Topic(&'a Py<CommitTopic>, TopicRecords),
+    Graph(GraphSteps),
+}
+
+impl<'a> Taken<'a> {
+    /// What was noted, for a model that is there, or is made; `None`: nothing.
+    fn of(py: Python<'_>, part: &'a Part, made: &MadeForCommit<'_>) -> PyResult<Option<Self>> {
+        Ok(match part {
+            Part::Table(part) => part.get().take(py, made)?.map(Self::Table),
+            Part::Timelog(part) => part.get().take(py, made)?.map(Self::Timelog),
+            Part::Logs(part) => part.get().take(py, made)?.map(Self::Logs),
+            Part::Topic(part) => {
+                part.get().take(py, made)?.map(|records| Self::Topic(part, records))
+            }
+            Part::Graph(part) => part.get().take(py, made)?.map(Self::Graph),
+        })
+    }
+
+    fn write(&mut self) -> Write<'_> {
+        match self {
+            Self::Table(rows) => Write::Table(rows.write()),
+            Self::Timelog(write) => Write::Timelog(write),
+            Self::Logs(write) => Write::Logs(write),
+            Self::Topic(part, records) => Write::Topic(part, records.write()),
+            Self::Graph(steps) => Write::Graph(steps.write()),
+        }
+    }
+}
+
+/// A part of the commit.
+enum Write<'a> {
+    Table(TableWrite<'a>),
+    Timelog(&'a mut TimelogWrite),
+    Logs(&'a mut LogsWrite),
+    Topic(&'a Py<CommitTopic>, TopicWrite<'a>),
+    Graph(GraphWrite<'a>),
+    Offsets(OffsetsWrite<'a>),
+}
+
+impl Write<'_> {
+    /// Whether its own methods sync, unless they are told otherwise.
+    fn is_synced(&self) -> bool {
+        matches!(self, Self::Topic(..) | Self::Offsets(_))
+    }
+
+    fn part(&mut self) -> &mut dyn CommitPart {
+        match self {
+            Self::Table(write) => write,
+            Self::Timelog(write) => *write,
+            Self::Logs(write) => *write,
+            Self::Topic(_, write) => write,
+            Self::Graph(write) => write,
+            Self::Offsets(write) => write,
+        }
+    }
 }

@@ -2,5 +2,6 @@
 
 mod end;
 mod object;
+mod parts;
 
 pub(crate) use object::Commit;

@@ -1,14 +1,13 @@
 //! `Commit`: what a commit is to change, and what became of it.
 
-use std::sync::Arc;
-
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use timestrata_engine::Durability;
 
-use super::end::Parts;
+use super::end::commit_parts;
+use super::parts::{Parts, StagedPart};
 use crate::awaiting;
 use crate::error::invalid;
 use crate::graph::CommitGraph;
@@ -51,9 +50,11 @@ pub(crate) struct Commit {
 
 #[derive(Default)]
 struct State {
-    /// Shared only once nothing can be added.
-    parts: Arc<Parts>,
+    /// `None` while they are being committed.
+    parts: Option<Parts>,
     has_begun: bool,
+    /// Nothing can be added any more.
+    is_over: bool,
     seq: Option<u64>,
 }
 
@@ -61,36 +62,35 @@ impl State {
     /// What is noted so far, to add to it.
     ///
     /// # Errors
-    /// `ClosedError` once it is being committed.
+    /// `ClosedError` once the block has ended.
     fn change_parts(&mut self) -> PyResult<&mut Parts> {
-        Arc::get_mut(&mut self.parts).ok_or_else(is_over)
+        match self.is_over {
+            true => Err(is_over()),
+            false => Ok(self.parts.get_or_insert_default()),
+        }
     }
 }
 
 impl Commit {
     /// The part of this kind with this name, or a new one.
-    fn part<T>(
+    fn part<T: StagedPart>(
         &self,
         py: Python<'_>,
         name: &str,
-        of: impl Fn(&mut Parts) -> &mut Vec<(String, Py<T>)>,
         make: impl FnOnce(Staging) -> PyResult<Py<T>>,
     ) -> PyResult<Py<T>> {
         self.staging.check()?;
-        let find = |parts: &[(String, Py<T>)]| {
-            parts.iter().find(|(known, _)| known == name).map(|(_, part)| part.clone_ref(py))
-        };
-        if let Some(known) = find(of(self.state.lock().change_parts()?)) {
+        if let Some(known) = self.state.lock().change_parts()?.find(py, name) {
             return Ok(known);
         }
         // Without the lock: making it may run Python code.
         let made = make(self.staging.clone())?;
         let mut state = self.state.lock();
-        let parts = of(state.change_parts()?);
-        if let Some(known) = find(parts) {
+        let parts = state.change_parts()?;
+        if let Some(known) = parts.find(py, name) {
             return Ok(known);
         }
-        parts.push((name.to_owned(), made.clone_ref(py)));
+        parts.add(made.clone_ref(py));
         Ok(made)
     }
 }
@@ -144,33 +144,33 @@ impl Commit {
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<CommitTable>> {
         let store = self.store.bind(py);
         let make = |staging| Py::new(py, CommitTable::new(store, name, staging)?);
-        self.part(py, name, |parts| &mut parts.tables, make)
+        self.part(py, name, make)
     }
 
     /// What the commit appends to the topic of this name.
     fn topic(&self, py: Python<'_>, name: &str) -> PyResult<Py<CommitTopic>> {
         let store = self.store.bind(py);
         let make = |staging| Py::new(py, CommitTopic::new(store, name, staging));
-        self.part(py, name, |parts| &mut parts.topics, make)
+        self.part(py, name, make)
     }
 
     /// What the commit writes to the log of this name.
     fn logs(&self, py: Python<'_>, name: &str) -> PyResult<Py<CommitLogs>> {
         let make = |staging| Py::new(py, CommitLogs::new(name, staging));
-        self.part(py, name, |parts| &mut parts.logs, make)
+        self.part(py, name, make)
     }
 
     /// What the commit changes in the graph of this name.
     fn graph(&self, py: Python<'_>, name: &str) -> PyResult<Py<CommitGraph>> {
         let make = |staging| Py::new(py, CommitGraph::new(name, staging));
-        self.part(py, name, |parts| &mut parts.graphs, make)
+        self.part(py, name, make)
     }
 
     /// What the commit changes in the time log of this name.
     fn timelog(&self, py: Python<'_>, name: &str) -> PyResult<Py<CommitTimelog>> {
         let store = self.store.bind(py);
         let make = |staging| Py::new(py, CommitTimelog::new(store, name, staging)?);
-        self.part(py, name, |parts| &mut parts.timelogs, make)
+        self.part(py, name, make)
     }
 
     /// Commit how far a consumer has been read at the end of the block: what came of its records and that they are done are both
@@ -211,10 +211,9 @@ impl Commit {
 
     /// The receipts of the records of a topic, in the order in which they were given. Empty until the block has ended well.
     fn topic_receipts<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let topics = self.state.lock();
-        let known = topics.parts.topics.iter().find(|(known, _)| known == name);
-        let part = known.map(|(_, part)| part.clone_ref(py));
-        drop(topics);
+        let state = self.state.lock();
+        let part = state.parts.as_ref().and_then(|parts| parts.find::<CommitTopic>(py, name));
+        drop(state);
         let part = part.ok_or_else(|| {
             PyValueError::new_err(format!("the commit has nothing for a topic {name:?}"))
         })?;
@@ -237,16 +236,21 @@ impl Commit {
         if !self.staging.end() {
             return Ok(false);
         }
+        let mut state = self.state.lock();
+        state.is_over = true;
+        let parts = state.parts.take().unwrap_or_default();
+        drop(state);
         let is_given_up = raised.get_item(0).is_ok_and(|class| !class.is_none());
         if is_given_up {
-            let parts = std::mem::take(&mut self.state.lock().parts);
-            drop(parts);
             return Ok(false);
         }
-        let parts = Arc::clone(&self.state.lock().parts);
-        let seq = parts.commit(py, self.store.bind(py), self.durability)?;
-        self.state.lock().seq = Some(seq);
-        Ok(false)
+        let committed = commit_parts(py, self.store.bind(py), &parts, self.durability);
+        let mut state = self.state.lock();
+        // For the receipts of its topics.
+        state.parts = Some(parts);
+        state.seq = committed.as_ref().ok().copied();
+        drop(state);
+        committed.map(|_| false)
     }
 
     fn __aenter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

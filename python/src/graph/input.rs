@@ -126,6 +126,12 @@ impl GivenBlock {
         Ok(())
     }
 
+    /// The id that it will have, which is not looked for again.
+    pub(super) fn identify(&mut self) -> BlockId {
+        let id = self.block().id();
+        *self.id.insert(id)
+    }
+
     pub(super) fn block(&self) -> NewBlock<'_> {
         NewBlock {
             id: self.id,

@@ -61,6 +61,10 @@ impl CommitGraph {
         Self { name: name.to_owned(), staging, steps: Staged::default() }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What it has; `None`: nothing. The graph is made if it is missing.
     pub(crate) fn take(
         &self,
@@ -102,8 +106,8 @@ impl CommitGraph {
         expected_version: Option<u32>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         self.staging.check()?;
-        let given = GivenBlock::of_parts(content, id, version, source_uri, metadata)?;
-        let id = given.block().id();
+        let mut given = GivenBlock::of_parts(content, id, version, source_uri, metadata)?;
+        let id = given.identify();
         if let Some(version) = expected_version {
             self.add(GraphStep::Expect(id, version))?;
         }

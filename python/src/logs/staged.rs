@@ -35,6 +35,10 @@ impl CommitLogs {
         Self { name: name.to_owned(), staging, entries: Staged::default() }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What it has; `None`: nothing. The log is made if it is missing.
     pub(crate) fn take(
         &self,

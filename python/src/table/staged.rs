@@ -13,7 +13,7 @@ use super::write::{HeldRow, batch_of};
 use crate::error::to_python;
 use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
-use crate::store::Store;
+use crate::store::{KeptModel, Store};
 use crate::typed::Held;
 
 /// What a commit changes in a table. Made by `Commit.table`.
@@ -74,8 +74,12 @@ impl TableRows {
 
 impl CommitTable {
     pub(crate) fn new(store: &Bound<'_, Store>, name: &str, staging: Staging) -> PyResult<Self> {
-        let table = Store::kept(store, "table", name)?;
+        let table = Store::kept(store, KeptModel::Table, name)?;
         Ok(Self { table: table.cast_into::<Table>()?.unbind(), staging, given: Staged::default() })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.table.get().name
     }
 
     /// What it has; `None`: nothing. The table is made if it is missing.

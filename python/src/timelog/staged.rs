@@ -16,7 +16,7 @@ use crate::codec::encode;
 use crate::error::{invalid, refused, to_python};
 use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
-use crate::store::Store;
+use crate::store::{KeptModel, Store};
 use crate::timestamp::timestamp;
 
 /// What a commit changes in a time log. Made by `Commit.timelog`.
@@ -63,14 +63,17 @@ impl Changes {
 
 impl CommitTimelog {
     pub(crate) fn new(store: &Bound<'_, Store>, name: &str, staging: Staging) -> PyResult<Self> {
-        let is_there = store.get().handle.store()?.stream(name).is_some();
-        let stored = is_there.then(|| stored_of(store, name)).transpose()?;
+        let stored = stored_of(store, name)?;
         let (codec, unit) = match &stored {
             Some(stored) => codec_and_unit(stored)?,
             // As it will be made.
             None => (Codec::Cbor, Unit::default()),
         };
         Ok(Self { name: name.to_owned(), stored, codec, unit, staging, changes: Staged::default() })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// What it has; `None`: nothing. The time log is made if it is missing.
@@ -126,13 +129,18 @@ impl CommitTimelog {
     }
 }
 
-/// The time log of this name, which is there.
-fn stored_of(store: &Bound<'_, Store>, name: &str) -> PyResult<Arc<Stored>> {
-    let stored = asked(&Store::kept(store, "timelog", name)?)?;
-    match is_there(store, &stored)? {
-        true => Ok(stored),
-        // It was dropped, and may have been made anew.
-        false => asked(&Store::keep(store, "timelog", name)?),
+/// The time log of this name, if it is there.
+fn stored_of(store: &Bound<'_, Store>, name: &str) -> PyResult<Option<Arc<Stored>>> {
+    let known = Store::known(store, KeptModel::Timelog, name);
+    if let Some(stored) = known.as_ref().map(asked).transpose()?
+        && is_there(store, &stored)?
+    {
+        return Ok(Some(stored));
+    }
+    // It was not asked for yet, or was dropped, and may have been made anew.
+    match store.get().handle.store()?.stream(name) {
+        Some(_) => asked(&Store::keep(store, KeptModel::Timelog, name)?).map(Some),
+        None => Ok(None),
     }
 }
 

@@ -78,7 +78,11 @@ impl GivenHow {
 }
 
 impl Given {
-    fn add(&mut self, records: Vec<GivenRecord>, how: GivenHow) -> PyResult<()> {
+    fn add(
+        &mut self,
+        records: impl IntoIterator<Item = GivenRecord>,
+        how: GivenHow,
+    ) -> PyResult<()> {
         if !self.records.is_empty() && self.producer != how.producer {
             return Err(invalid("a commit's records of one topic are of one producer, or of none"));
         }
@@ -129,8 +133,12 @@ impl CommitTopic {
         Ok(Some(TopicRecords { topic, given }))
     }
 
-    pub(crate) fn set_receipts(&self, receipts: &[ModelReceipt]) {
-        *self.receipts.lock() = receipts.to_vec();
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn set_receipts(&self, receipts: Vec<ModelReceipt>) {
+        *self.receipts.lock() = receipts;
     }
 
     pub(crate) fn receipts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -167,7 +175,7 @@ impl CommitTopic {
         let how = GivenHow::of((&self.handle, &self.name), expected_offset, producer)?;
         let mut given = GivenRecord::of(record)?;
         given.partition = partition.or(given.partition);
-        self.given.add(|all| all.add(vec![given], how))?
+        self.given.add(|all| all.add([given], how))?
     }
 
     /// Append records, behind those before; see `send`.

@@ -1,6 +1,7 @@
 //! Records sent to a topic and read from it over HTTP, beside the same in the process itself.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -46,19 +47,22 @@ impl Form {
     }
 
     /// How many records an answer has, and the sum of all bytes of it that are theirs.
-    fn look(self, answer: Vec<u8>) -> Result<(usize, u64)> {
-        let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+    fn look(self, answer: &mut Vec<u8>) -> Result<(usize, u64)> {
         match self {
-            Self::Lines => Ok((answer.iter().filter(|byte| **byte == b'\n').count(), sum(&answer))),
+            Self::Lines => Ok((answer.iter().filter(|byte| **byte == b'\n').count(), sum(answer))),
             Self::Columns => {
                 let (mut records, mut bytes) = (0, 0);
-                let (mut decoder, mut rest) = (StreamDecoder::new(), Buffer::from_vec(answer));
+                let whole = Buffer::from_vec(std::mem::take(answer));
+                let (mut decoder, mut rest) = (StreamDecoder::new(), whole.clone());
                 while let Some(batch) = decoder.decode(&mut rest)? {
                     for (_, record) in Records::of(&batch)?.iter() {
                         records += 1;
                         bytes += sum(record.value.unwrap_or_default());
                     }
                 }
+                drop((decoder, rest));
+                // Nobody has it any more, so it is there for the next answer.
+                *answer = whole.into_vec().unwrap_or_default();
                 Ok((records, bytes))
             }
         }
@@ -152,8 +156,11 @@ fn consume(bench: &mut Bench, records: usize) -> Result<()> {
     drop(topic);
     store.close()?;
     let (mut here, mut lines, mut columns) = (Samples::new(), Samples::new(), Samples::new());
+    let mut sockets = Samples::new();
     let watch = Watch::new();
     for _ in 0..rounds {
+        let (seconds, _) = watch.time(|| through_sockets(each))?;
+        sockets.add((each * CONNECTIONS) as f64 / seconds);
         let store = Store::open(dir.path(), Settings::default())?;
         let (seconds, _) =
             watch.time(|| numbered(|partition| read_here(&store, partition, each)))?;
@@ -168,17 +175,64 @@ fn consume(bench: &mut Bench, records: usize) -> Result<()> {
         server.stop()?;
     }
     for (form, rates) in [("JSON lines", lines), ("Arrow", columns)] {
+        let measure =
+            || Measure::new(format!("consume over HTTP, {form}"), "records/s", rates.median());
         bench.report(
-            Measure::new(format!("consume over HTTP, {form}"), "records/s", rates.median())
-                .against("the same in the process", here.median(), Better::Higher)
-                .aim(0.5)
-                .note(format!(
-                    "{records} records of {RECORD_BYTES} bytes, {READ_RECORDS} a request, {CONNECTIONS} connections with a partition each, \
-                     beside {CONNECTIONS} consumers; median of {rounds} rounds; every byte of each is looked at; clients on the same processors"
-                )),
+            measure().against("the same in the process", here.median(), Better::Higher).aim(0.5).note(format!(
+                "{records} records of {RECORD_BYTES} bytes, {READ_RECORDS} a request, {CONNECTIONS} connections with a partition each, \
+                 beside {CONNECTIONS} consumers; median of {rounds} rounds; every byte of each is looked at; clients on the same processors"
+            )),
+        );
+        bench.report(
+            measure().against("floor, their bytes through sockets", sockets.median(), Better::Higher).note(
+                "as many bytes in as many answers, which threads write as they lie in memory, and no protocol",
+            ),
         );
     }
     Ok(())
+}
+
+/// What any protocol takes at least: the bytes of the records' values, asked for and answered as the records are.
+fn through_sockets(records: usize) -> Result<()> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let address = listener.local_addr()?;
+    let answers = records.div_ceil(READ_RECORDS);
+    let answer = || vec![b'x'; READ_RECORDS * RECORD_BYTES];
+    let serve = |mut stream: TcpStream| -> std::io::Result<()> {
+        stream.set_nodelay(true)?;
+        let answer = answer();
+        for _ in 0..answers {
+            stream.read_exact(&mut [0])?;
+            stream.write_all(&answer)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for stream in listener.incoming().take(CONNECTIONS).flatten() {
+                // Who asks tells of one that fails.
+                scope.spawn(|| serve(stream));
+            }
+        });
+        numbered(|_| {
+            let mut stream = TcpStream::connect(address)?;
+            stream.set_nodelay(true)?;
+            let (mut answer, mut bytes) = (answer(), 0);
+            for _ in 0..answers {
+                stream.write_all(&[0])?;
+                stream.read_exact(&mut answer)?;
+                bytes += sum(&answer);
+            }
+            match bytes > 0 {
+                true => Ok(()),
+                false => Err("nothing came".into()),
+            }
+        })
+    })
+}
+
+fn sum(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|byte| u64::from(*byte)).sum()
 }
 
 fn read_here(store: &Store, partition: usize, records: usize) -> Result<()> {
@@ -191,12 +245,7 @@ fn read_here(store: &Store, partition: usize, records: usize) -> Result<()> {
         for polled in consumer.poll(std::time::Duration::ZERO, limits)? {
             for (_, record) in polled.records.iter() {
                 seen += 1;
-                bytes += record
-                    .value
-                    .unwrap_or_default()
-                    .iter()
-                    .map(|byte| u64::from(*byte))
-                    .sum::<u64>();
+                bytes += sum(record.value.unwrap_or_default());
             }
         }
     }
@@ -288,7 +337,7 @@ impl Server {
             );
             let wanted = format!("Accept: {}\r\n", form.kind());
             connection.ask(&[self.head(&request, &wanted).as_bytes()])?;
-            let (count, sum) = form.look(connection.take_body())?;
+            let (count, sum) = form.look(connection.body())?;
             if count == 0 {
                 return Err(format!("nothing behind {seen} of {records} records").into());
             }

@@ -268,7 +268,8 @@ impl Engine {
 
     /// A stream of this store by id.
     pub(crate) fn stream_by_id(&self, id: StreamId) -> Result<Arc<Stream>> {
-        Ok(self.stream_and_layout(id)?.0)
+        let core = self.core.lock();
+        Ok(Arc::clone(&core.streams[core.slot_of(id)?].stream))
     }
 
     /// The same, with how its single rows are written if they can be.
@@ -417,7 +418,11 @@ fn resolve(core: &StoreState, prepared: &[Prepared]) -> Result<Vec<Slot>> {
         }
         Prepared::Unchanged(key) => core.slot_of(key.stream.id()),
     };
-    prepared.iter().map(slot).collect()
+    let mut slots = Vec::with_capacity(prepared.len());
+    for change in prepared {
+        slots.push(slot(change)?);
+    }
+    Ok(slots)
 }
 
 /// An error unless all keys are what they were that have to be.

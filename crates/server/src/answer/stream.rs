@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
-use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema};
 use axum::body::{Body, Bytes};
 use timestrata_engine::RunningQuery;
@@ -12,6 +11,7 @@ use timestrata_table::times_as_text;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio_util::bytes::BytesMut;
 
+use super::arrow::ArrowPieces;
 use super::{AnswerForm, AnswerRows, unwritten};
 use crate::error::Result;
 
@@ -76,13 +76,13 @@ pub(super) fn body(form: AnswerForm, rows: AnswerRows, patience: Duration) -> Re
 
 enum Writer {
     Csv(Box<arrow_csv::Writer<Pipe>>),
-    Arrow(Box<StreamWriter<Pipe>>),
+    Arrow(Box<ArrowPieces>, Pipe),
 }
 
 impl Writer {
     fn new(form: AnswerForm, pipe: Pipe, schema: &Schema) -> std::result::Result<Self, ArrowError> {
         if form == AnswerForm::Arrow {
-            return Ok(Self::Arrow(Box::new(StreamWriter::try_new(pipe, schema)?)));
+            return Ok(Self::Arrow(Box::new(ArrowPieces::new(schema)?), pipe));
         }
         let mut writer = arrow_csv::Writer::new(pipe);
         // The header line, also of no rows; and the error of a type that CSV can't express.
@@ -93,16 +93,15 @@ impl Writer {
     fn write(&mut self, batch: &RecordBatch) -> std::result::Result<(), ArrowError> {
         match self {
             Self::Csv(writer) => writer.write(&times_as_text(batch)),
-            Self::Arrow(writer) => writer.write(batch),
+            Self::Arrow(stream, pipe) => pipe.send_all(stream.write(batch)?),
         }
     }
 
     fn finish(self) -> std::result::Result<(), ArrowError> {
-        let mut pipe = match self {
-            Self::Csv(writer) => writer.into_inner(),
-            Self::Arrow(writer) => writer.into_inner()?,
-        };
-        Ok(pipe.flush()?)
+        match self {
+            Self::Csv(writer) => Ok(writer.into_inner().flush()?),
+            Self::Arrow(stream, mut pipe) => pipe.send_all(stream.finish()?),
+        }
     }
 }
 
@@ -130,10 +129,17 @@ impl Write for Pipe {
 
 impl Pipe {
     fn send(&mut self) -> io::Result<()> {
-        if self.piece.is_empty() {
-            return Ok(());
+        match self.piece.split().freeze() {
+            piece if piece.is_empty() => Ok(()),
+            piece => self.send_piece(piece),
         }
-        let piece = self.piece.split().freeze();
+    }
+
+    fn send_all(&mut self, pieces: Vec<Bytes>) -> std::result::Result<(), ArrowError> {
+        Ok(pieces.into_iter().try_for_each(|piece| self.send_piece(piece))?)
+    }
+
+    fn send_piece(&mut self, piece: Bytes) -> io::Result<()> {
         // The time until the client takes it is the client's.
         self.query.as_ref().inspect(|query| query.rest());
         let sent = self.sender.blocking_send(Ok(piece));

@@ -1,9 +1,14 @@
 //! One commit over several models, asked for by a client: all of it is there, or nothing.
 
-use serde_json::{Value, json};
-use timestrata_engine::{Settings, Store};
+use std::path::Path;
+use std::sync::Arc;
 
+use serde_json::{Value, json};
+use timestrata_engine::{Access, Settings, Store};
+
+use crate::ailing_disk::{Ailing, watched};
 use crate::harness::{Answer, Harness};
+use crate::until::until;
 
 fn commit(server: &Harness, steps: &Value) -> Answer {
     server.json("POST", "/commit", steps)
@@ -346,4 +351,46 @@ fn clients_that_commit_at_the_same_time_lose_nothing() {
         }
     });
     assert_eq!(counts(&server), [json!(96), json!(96), json!(96), json!(96), json!(96)]);
+}
+
+/// Of a commit that there is no room for nothing is there, in no model; those before it are whole, and there is room later.
+#[test]
+fn on_a_full_disk_a_commit_is_refused_in_all_models_and_reads_go_on() {
+    let ailing = Arc::new(Ailing::default());
+    let settings = Settings { wal_segment_bytes: 1 << 20, ..Settings::default() };
+    let io = watched(Arc::clone(&ailing) as _);
+    let store = Store::open_with(io, Path::new("/store"), Access::Write, settings).unwrap();
+    let server = Harness::on(store, &[], None);
+    commit(&server, &five(0).into()).data();
+    ailing.set_full(true);
+    let (mut number, mut refused) = (1, None);
+    let padded = |number: u32| -> Value {
+        let mut steps = five(number);
+        steps.push(json!({ "logs": "padding", "entries": ["x".repeat(50_000)] }));
+        steps.into()
+    };
+    until(|| {
+        let answer = commit(&server, &padded(number));
+        match answer.status {
+            200 => number += 1,
+            _ => refused = Some(answer),
+        }
+        refused.is_some()
+    });
+    let refused = refused.unwrap();
+    assert!(refused.error(507).contains("free space"), "{}", refused.text());
+    let whole = [number; 5].map(|count| json!(count));
+    assert_eq!(counts(&server), whole);
+    ailing.set_full(false);
+    let mut taken = Value::Null;
+    // The log goes on as soon as it sees that there is room.
+    until(|| {
+        let answer = commit(&server, &padded(number));
+        let is_taken = answer.status == 200;
+        if is_taken {
+            taken = answer.data();
+        }
+        is_taken
+    });
+    assert_eq!(counts(&server), [number + 1; 5].map(|count| json!(count)), "{taken}");
 }

@@ -1,6 +1,8 @@
 //! Every endpoint, through a real client over a real socket.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "../support/ailing_disk.rs"]
+mod ailing_disk;
 mod answers;
 mod bad_input;
 mod changes;

@@ -9,12 +9,13 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::ArrowError;
 use serde_json::{Value, json};
-use timestrata_engine::{Access, Io, Settings, Store};
+use timestrata_engine::{Access, Durability, Io, Settings, Store};
 use timestrata_topic::{Record, Records, SendOptions, Topic, TopicOptions};
 
+use crate::ailing_disk::{Ailing, watched};
 use crate::harness::{Answer, Harness};
 use crate::until::until;
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
+use crate::watched_disk::{Step, Watcher};
 
 const LINES: &str = "application/x-ndjson";
 const OCTETS: &str = "application/octet-stream";
@@ -157,6 +158,40 @@ fn records_come_as_columns_where_they_are_wanted_so() {
         [1]
     );
     assert!(read("from=4", "4").is_empty());
+}
+
+/// Long columns are sent from where they lie, in memory or in a file, and a part of them is no more than that part.
+#[test]
+fn columns_of_many_records_are_whole_and_of_a_length_that_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), Settings::default()).unwrap();
+    let topic = Topic::create(&store, "t", &TopicOptions::default()).unwrap();
+    let value = |number: u64| format!("{number:06}").repeat(300);
+    for number in 0..3_000 {
+        if number == 2_000 {
+            store.flush().unwrap();
+        }
+        let value = value(number);
+        let record = Record { value: Some(value.as_bytes()), ..Record::default() };
+        let written = SendOptions { durability: Durability::Written, ..SendOptions::default() };
+        topic.send(&record, &written).unwrap();
+    }
+    let server = Harness::on(store, &[], None);
+    for (from, limit) in [(0, 3_000), (7, 1_500), (1_990, 20), (2_100, 10), (2_999, 1)] {
+        let path = format!("/topics/t/records?from={from}&limit={limit}&bytes=30000000");
+        let answer = server.get_as(&path, ARROW);
+        let length = answer.headers.iter().find(|(name, _)| name == "content-length");
+        assert_eq!(length.map(|(_, told)| told.clone()), Some(answer.body.len().to_string()));
+        assert!(answer.body.len() < (limit as usize + 1) * 2_000 + 10_000, "{limit}");
+        let mut number = from;
+        for batch in StreamReader::try_new(answer.body.as_slice(), None).unwrap() {
+            for (offset, record) in Records::of(&batch.unwrap()).unwrap().iter() {
+                assert_eq!((offset, record.value), (number, Some(value(number).as_bytes())));
+                number += 1;
+            }
+        }
+        assert_eq!(number, (from + limit).min(3_000));
+    }
 }
 
 #[test]
@@ -339,28 +374,6 @@ fn connections_that_send_at_the_same_time_share_syncs() {
     assert!(taken <= 3, "{taken} syncs");
 }
 
-/// Broken or full when it is told to be.
-#[derive(Debug, Default)]
-struct Ailing {
-    is_full: AtomicBool,
-    is_broken: AtomicBool,
-}
-
-impl Watcher for Ailing {
-    fn before(&self, step: Step, path: &Path) -> io::Result<()> {
-        let has_blocks = path.extension().is_some_and(|ending| ending == "wal");
-        match step {
-            Step::OpenLog | Step::Write if self.is_full.load(Ordering::SeqCst) && !has_blocks => {
-                Err(io::ErrorKind::StorageFull.into())
-            }
-            Step::Sync if self.is_broken.load(Ordering::SeqCst) => {
-                Err(io::Error::other("the disk is gone"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 fn on_ailing_disk() -> (Arc<Ailing>, Harness) {
     let ailing = Arc::new(Ailing::default());
     (Arc::clone(&ailing), on_watched_disk(ailing))
@@ -368,9 +381,7 @@ fn on_ailing_disk() -> (Arc<Ailing>, Harness) {
 
 /// A server whose store has a topic, on a disk that somebody watches.
 fn on_watched_disk(watcher: Arc<dyn Watcher>) -> Harness {
-    let memory = Io::memory();
-    let disk = WatchedDisk::new(Arc::clone(&memory.disk), watcher);
-    let io = Io { disk: Arc::new(disk), ..memory };
+    let io = watched(watcher);
     let settings = Settings { wal_segment_bytes: 1 << 20, ..Settings::default() };
     let store = Store::open_with(io, Path::new("/store"), Access::Write, settings).unwrap();
     Topic::create(&store, "t", &TopicOptions::default()).unwrap();
@@ -380,7 +391,7 @@ fn on_watched_disk(watcher: Arc<dyn Watcher>) -> Harness {
 #[test]
 fn on_a_full_disk_sends_are_refused_and_reads_go_on() {
     let (ailing, server) = on_ailing_disk();
-    ailing.is_full.store(true, Ordering::SeqCst);
+    ailing.set_full(true);
     let (long, mut kept) = (vec![b'x'; 100_000], 0);
     let mut refused = None;
     until(|| {
@@ -402,7 +413,7 @@ fn a_poisoned_store_acknowledges_nothing_not_even_what_is_repeated_and_reads_go_
     let (ailing, server) = on_ailing_disk();
     let path = "/topics/t/records?producer_id=p&sequence=";
     server.json("POST", &format!("{path}0"), &json!({ "value": "a" })).data();
-    ailing.is_broken.store(true, Ordering::SeqCst);
+    ailing.break_it();
     for _ in 0..3 {
         let answer = server.json("POST", &format!("{path}1"), &json!({ "value": "b" }));
         assert!((500..600).contains(&answer.status), "{}", answer.text());

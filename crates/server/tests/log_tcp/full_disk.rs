@@ -1,58 +1,31 @@
 //! A disk that fills while clients write.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use timestrata_engine::{Access, Io, Settings, Store};
+use timestrata_engine::{Access, Settings, Store};
 
+use crate::ailing_disk::{Ailing, watched};
 use crate::harness::{Harness, OK, write};
 use crate::until::until;
-use crate::watched_disk::{Step, WatchedDisk, Watcher};
-
-/// Full when it is told to be: no file gets longer, and what has its blocks is written as ever. And broken
-/// when it is told to be: it takes everything, and keeps nothing for good.
-#[derive(Debug, Default)]
-struct Filling {
-    is_full: AtomicBool,
-    is_broken: AtomicBool,
-}
-
-impl Watcher for Filling {
-    fn before(&self, step: Step, path: &Path) -> io::Result<()> {
-        let has_blocks = path.extension().is_some_and(|ending| ending == "wal");
-        match step {
-            Step::OpenLog | Step::Write if self.is_full.load(Ordering::SeqCst) && !has_blocks => {
-                Err(io::ErrorKind::StorageFull.into())
-            }
-            Step::Sync if self.is_broken.load(Ordering::SeqCst) => {
-                Err(io::Error::other("the disk is gone"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
 
 /// A disk that can be filled, and what opens the store on it.
-fn filling() -> (Arc<Filling>, impl Fn() -> Store) {
-    let filling = Arc::new(Filling::default());
-    let memory = Io::memory();
-    let disk = WatchedDisk::new(Arc::clone(&memory.disk), Arc::clone(&filling) as _);
-    let io = Io { disk: Arc::new(disk), ..memory.clone() };
+fn ailing() -> (Arc<Ailing>, impl Fn() -> Store) {
+    let ailing = Arc::new(Ailing::default());
+    let io = watched(Arc::clone(&ailing) as _);
     let settings = Settings { wal_segment_bytes: 1 << 20, ..Settings::default() };
     let dir = Path::new("/store");
     let open = move || Store::open_with(io.clone(), dir, Access::Write, settings.clone()).unwrap();
-    (filling, open)
+    (ailing, open)
 }
 
 #[test]
 fn on_a_full_disk_writes_are_refused_whole_and_reads_go_on() {
-    let (filling, open) = filling();
+    let (ailing, open) = ailing();
     let mut server = Harness::on(open(), &[]);
     let mut client = server.connect();
     client.write(0, "before");
-    filling.is_full.store(true, Ordering::SeqCst);
+    ailing.set_full(true);
     let long = "x".repeat(10_000);
     let mut kept = vec!["before".to_owned()];
     let mut number = 0;
@@ -86,7 +59,7 @@ fn on_a_full_disk_writes_are_refused_whole_and_reads_go_on() {
     // With space again, the store opens as it was.
     let _ = server.stop();
     drop(server);
-    filling.is_full.store(false, Ordering::SeqCst);
+    ailing.set_full(false);
     let again = Harness::on(open(), &[]);
     let mut client = again.connect();
     assert_eq!(client.messages(), kept);
@@ -106,10 +79,10 @@ fn post(server: &Harness, body: impl AsRef<[u8]>) -> (u16, serde_json::Value) {
 
 #[test]
 fn over_http_a_full_disk_has_a_status_of_its_own_and_what_was_taken_is_told() {
-    let (filling, open) = filling();
+    let (ailing, open) = ailing();
     let mut server = Harness::on(open(), &[]);
     assert_eq!(post(&server, "before\n").0, 200);
-    filling.is_full.store(true, Ordering::SeqCst);
+    ailing.set_full(true);
     let mut kept = 1;
     let mut refused = (0, serde_json::Value::Null);
     let body = format!("{}\n", "x".repeat(10_000)).repeat(20);
@@ -129,7 +102,7 @@ fn over_http_a_full_disk_has_a_status_of_its_own_and_what_was_taken_is_told() {
     assert_eq!(server.connect().messages().len() as u64, kept, "{error}");
     let _ = server.stop();
     drop(server);
-    filling.is_full.store(false, Ordering::SeqCst);
+    ailing.set_full(false);
     let again = Harness::on(open(), &[]);
     assert_eq!(again.connect().messages().len() as u64, kept);
     assert_eq!(post(&again, "goes on\n").0, 200);
@@ -138,13 +111,13 @@ fn over_http_a_full_disk_has_a_status_of_its_own_and_what_was_taken_is_told() {
 /// A body that could not be read to its end was told to be there in part, though that could not be synced.
 #[test]
 fn what_could_not_be_synced_is_not_told_to_be_there() {
-    let (filling, open) = filling();
+    let (ailing, open) = ailing();
     let mut server = Harness::on(open(), &[("limits.body_bytes_max", "200000")]);
     let body = "a line\n".repeat(100_000);
     let (status, told) = post(&server, &body);
     let error = told["error"].as_str().unwrap();
     assert!(status == 413 && error.contains(" entries before were written"), "{error}");
-    filling.is_broken.store(true, Ordering::SeqCst);
+    ailing.break_it();
     let (_, told) = post(&server, &body);
     let error = told["error"].as_str().unwrap();
     assert!(!error.contains("were written"), "{error}");

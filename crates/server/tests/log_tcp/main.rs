@@ -1,6 +1,8 @@
 //! The line protocol of logs, byte for byte over real sockets.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../support/ailing_disk.rs"]
+mod ailing_disk;
 mod clients;
 mod cost;
 mod deaf;

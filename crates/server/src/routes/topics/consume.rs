@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use arrow_ipc::writer::StreamWriter;
+use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timestrata_engine::{Error, ErrorKind};
@@ -13,7 +13,7 @@ use timestrata_topic::{
 
 use super::{BYTES_DEFAULT, BYTES_MAX, RECORDS_DEFAULT};
 use crate::answer::entries::EntriesForm;
-use crate::answer::{OCTETS, accepted};
+use crate::answer::{OCTETS, accepted, arrow};
 use crate::error::{Failure, Result, success_of};
 use crate::routes::asked::{Asked, Question, nanoseconds};
 use crate::state::{AppState, blocking};
@@ -97,21 +97,10 @@ pub(super) fn write_records(
     Ok(())
 }
 
-/// What an Arrow stream has beside the bytes of each record and, once, of its columns, about.
-const ARROW_BYTES: (usize, usize) = (24, 4 << 10);
-
 /// Records as an Arrow stream.
-fn columns(polled: &[Polled]) -> Result<Vec<u8>> {
-    let bytes: u64 = polled.iter().map(|polled| polled.records.bytes()).sum();
-    let count: usize = polled.iter().map(|polled| polled.records.len()).sum();
-    let (each, once) = ARROW_BYTES;
-    let out = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0) + count * each + once);
-    let written = || {
-        let mut writer = StreamWriter::try_new(out, &record_schema())?;
-        polled.iter().try_for_each(|polled| writer.write(&polled.records.to_batch()))?;
-        writer.into_inner()
-    };
-    written().map_err(|error| {
+fn columns(polled: &[Polled]) -> Result<Body> {
+    let batches = polled.iter().map(|polled| polled.records.to_batch());
+    arrow::whole(&record_schema(), batches).map_err(|error| {
         let message = "the records can't be written as an Arrow stream";
         Error::new(ErrorKind::InvalidData, message).caused_by(error).into()
     })
@@ -160,8 +149,9 @@ impl Reader {
                 self.consumer.seek_or_wait(&self.place, first.min(self.to))?;
                 break;
             }
-            let within = one.records.iter().take_while(|(offset, _)| *offset < self.to).count();
-            if within < one.records.len() {
+            let last = one.records.get(one.records.len() - 1);
+            if last.is_none_or(|(last, _)| last >= self.to) {
+                let within = one.records.iter().take_while(|(offset, _)| *offset < self.to).count();
                 self.consumer.seek_or_wait(&self.place, self.to)?;
                 one.records = one.records.first(within);
             }
@@ -172,22 +162,35 @@ impl Reader {
         Ok(found)
     }
 
+    /// Looks once; gives itself back too where it is worth to wait for more.
+    fn ask(
+        mut self,
+        state: &AppState,
+        form: EntriesForm,
+        limits: PollLimits,
+    ) -> Result<(Response, Option<Self>)> {
+        let found = self.look(limits)?;
+        let is_done = !found.is_empty() || self.next() >= self.to;
+        Ok((self.answer(state, form, &found)?, (!is_done).then_some(self)))
+    }
+
     /// What was found, as an answer.
     fn answer(&self, state: &AppState, form: EntriesForm, found: &[Polled]) -> Result<Response> {
         let count: usize = found.iter().map(|polled| polled.records.len()).sum();
         state.metrics.records_given.inc_by(count as u64);
         let (next, offsets) = (self.next(), self.topic.offsets(self.place.partition)?);
+        let head = [(header::CONTENT_TYPE, form.content_type())];
+        let place = [(NEXT, next.to_string())];
+        if form == EntriesForm::Arrow {
+            return Ok((head, place, columns(found)?).into_response());
+        }
         let mut out = Vec::new();
-        if form != EntriesForm::Json {
-            match form {
-                EntriesForm::Arrow => out = columns(found)?,
-                _ => write_records(found, b'\n', &mut out).map_err(no_json)?,
-            }
-            if form == EntriesForm::Lines && count > 0 {
+        if form == EntriesForm::Lines {
+            write_records(found, b'\n', &mut out).map_err(no_json)?;
+            if count > 0 {
                 out.push(b'\n');
             }
-            let head = [(header::CONTENT_TYPE.as_str(), form.content_type().to_owned())];
-            return Ok((head, [(NEXT, next.to_string())], out).into_response());
+            return Ok((head, place, out).into_response());
         }
         out.extend_from_slice(br#"{"success":true,"data":{"records":["#);
         write_records(found, b',', &mut out).map_err(no_json)?;
@@ -196,7 +199,7 @@ impl Reader {
             offsets.start, offsets.end
         );
         out.extend_from_slice(end.as_bytes());
-        Ok(([(header::CONTENT_TYPE, form.content_type())], out).into_response())
+        Ok((head, out).into_response())
     }
 }
 
@@ -213,23 +216,18 @@ pub(super) async fn consume(mut question: Question) -> Result<Response> {
     }
     let place = TopicPartition { topic, partition };
     let mut waiter = Waiter::new(&state, wait);
-    let opened = state.clone();
     waiter.begin_look();
-    let mut reader = blocking(move || Reader::new(&opened, place, start, to)).await?;
-    loop {
-        let looked = state.clone();
-        let (answer, again) = blocking(move || {
-            let found = reader.look(limits)?;
-            let is_done = !found.is_empty() || reader.next() >= reader.to;
-            Ok((reader.answer(&looked, form, &found)?, (!is_done).then_some(reader)))
-        })
-        .await?;
-        reader = match again {
-            Some(reader) if waiter.wait().await? => reader,
-            _ => return Ok(answer),
-        };
+    let asked = state.clone();
+    let (mut answer, mut again) =
+        blocking(move || Reader::new(&asked, place, start, to)?.ask(&asked, form, limits)).await?;
+    while let Some(reader) = again
+        && waiter.wait().await?
+    {
         waiter.begin_look();
+        let asked = state.clone();
+        (answer, again) = blocking(move || reader.ask(&asked, form, limits)).await?;
     }
+    Ok(answer)
 }
 
 /// `GET /topics/{topic}/records/{offset}`.
