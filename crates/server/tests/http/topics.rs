@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use timestrata_engine::{Access, Durability, Io, Settings, Store};
 use timestrata_topic::{Record, Records, SendOptions, Topic, TopicOptions};
 
-use crate::ailing_disk::{Ailing, watched};
+use crate::ailing_disk::{Ailing, ailing, watched};
 use crate::harness::{Answer, Harness};
 use crate::until::until;
 use crate::watched_disk::{Step, Watcher};
@@ -375,15 +375,18 @@ fn connections_that_send_at_the_same_time_share_syncs() {
 }
 
 fn on_ailing_disk() -> (Arc<Ailing>, Harness) {
-    let ailing = Arc::new(Ailing::default());
-    (Arc::clone(&ailing), on_watched_disk(ailing))
+    let (ailing, open) = ailing();
+    (ailing, serving_topic(open()))
 }
 
 /// A server whose store has a topic, on a disk that somebody watches.
 fn on_watched_disk(watcher: Arc<dyn Watcher>) -> Harness {
     let io = watched(watcher);
     let settings = Settings { wal_segment_bytes: 1 << 20, ..Settings::default() };
-    let store = Store::open_with(io, Path::new("/store"), Access::Write, settings).unwrap();
+    serving_topic(Store::open_with(io, Path::new("/store"), Access::Write, settings).unwrap())
+}
+
+fn serving_topic(store: Store) -> Harness {
     Topic::create(&store, "t", &TopicOptions::default()).unwrap();
     Harness::on(store, &[], None)
 }

@@ -1,23 +1,8 @@
 //! A disk that fills while clients write.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use timestrata_engine::{Access, Settings, Store};
-
-use crate::ailing_disk::{Ailing, watched};
+use crate::ailing_disk::ailing;
 use crate::harness::{Harness, OK, write};
 use crate::until::until;
-
-/// A disk that can be filled, and what opens the store on it.
-fn ailing() -> (Arc<Ailing>, impl Fn() -> Store) {
-    let ailing = Arc::new(Ailing::default());
-    let io = watched(Arc::clone(&ailing) as _);
-    let settings = Settings { wal_segment_bytes: 1 << 20, ..Settings::default() };
-    let dir = Path::new("/store");
-    let open = move || Store::open_with(io.clone(), dir, Access::Write, settings.clone()).unwrap();
-    (ailing, open)
-}
 
 #[test]
 fn on_a_full_disk_writes_are_refused_whole_and_reads_go_on() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use timestrata_engine::Io;
+use timestrata_engine::{Access, Io, Settings, Store};
 
 use crate::watched_disk::{Step, WatchedDisk, Watcher};
 
@@ -46,4 +46,14 @@ pub(crate) fn watched(watcher: Arc<dyn Watcher>) -> Io {
     let memory = Io::memory();
     let disk = WatchedDisk::new(Arc::clone(&memory.disk), watcher);
     Io { disk: Arc::new(disk), ..memory }
+}
+
+/// A disk that can be filled, and what opens the store on it, again and again.
+pub(crate) fn ailing() -> (Arc<Ailing>, impl Fn() -> Store) {
+    let ailing = Arc::new(Ailing::default());
+    let io = watched(Arc::clone(&ailing) as _);
+    let settings = Settings { wal_segment_bytes: 1 << 20, ..Settings::default() };
+    let dir = Path::new("/store");
+    let open = move || Store::open_with(io.clone(), dir, Access::Write, settings.clone()).unwrap();
+    (ailing, open)
 }
