@@ -68,6 +68,51 @@ fn the_format_is_guessed_and_told_and_no_line_is_dropped() {
     assert_eq!(runner.ok(&["logs", "count", "store", "app", "curl"]), "4\n");
 }
 
+const TILL: &str = "\
+24.06.2025 14:36 till 7 bad: no change
+  drawer 2
+24.06.2025 14:37 till 8 : sold
+";
+
+#[test]
+fn formats_of_a_file_are_told_like_those_that_are_known_and_a_record_may_have_several_lines() {
+    let runner = Runner::new();
+    runner.file("till.log", TILL);
+    runner.file("python.log", "2026-10-18 18:01:47,978 - app.db - WARNING - slow\n");
+    let formats = "[[format]]\nname = 'till'\nlines = 'receipts'\ntime = '%d.%m.%Y %H:%M'\n\
+                   pattern = '(?<time>\\S+ \\S+) till (?<till>\\d+) (?<level>\\w*): (?<message>.*)'\n\
+                   levels = { bad = 'error' }\n";
+    runner.file("mine.toml", formats);
+    let told = runner.told(&ingest(&["till.log", "python.log", "--format-file", "mine.toml"]));
+    for words in [
+        "till.log: read as till: 2 of 2 lines are receipts\n",
+        "python.log: read as python: 1 of 1 lines are logs of Python's logging\n",
+        "ingested 3 entries into 'app' from 2 files",
+    ] {
+        assert!(told.contains(words), "no '{words}' in {told}");
+    }
+    let entries = entries(&runner);
+    assert_eq!(
+        (&entries[0]["message"], &entries[0]["level"], &entries[0]["source_time"]),
+        (&"no change\n  drawer 2".into(), &"error".into(), &"2025-06-24T14:36:00Z".into())
+    );
+    assert_eq!(entries[1]["fields"], serde_json::json!({ "till": 8 }));
+    assert_eq!(entries[2]["fields"], serde_json::json!({ "logger": "app.db" }));
+    // By name; and each line by itself.
+    let asked = ["till.log", "--format-file", "mine.toml", "--log-format", "TILL", "--each-line"];
+    let told = runner.told(&ingest(&asked));
+    assert!(told.contains("ingested 3 entries") && !told.contains("read as"), "{told}");
+    for (more, words) in [
+        (["--log-format", "till"], "format of logs \"till\": must be one of json, logfmt"),
+        (["--format-file", "none.toml"], "none.toml"),
+        (["--format-file", "till.log"], "till.log: TOML parse error at line 1"),
+    ] {
+        let ran = runner.run(&ingest(&["till.log", more[0], more[1]]));
+        assert!(ran.code != 0 && ran.err.contains(words), "no '{words}' in {ran:?}");
+    }
+    assert_eq!(runner.ok(&["logs", "count", "store", "app"]), "6\n");
+}
+
 #[test]
 fn packed_files_stdin_and_several_files_go_into_one_log() {
     let runner = Runner::new();

@@ -9,6 +9,8 @@ const SHOWN_CHARS_MAX: usize = 40;
 pub(super) enum Flaw {
     /// It can't be read: all of it becomes the message.
     Unread(Cow<'static, str>),
+    /// It was read as another one.
+    Noted(Cow<'static, str>),
     /// It was read, but says more than an entry can: it is kept besides.
     Partly(Cow<'static, str>),
 }

@@ -2,11 +2,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use timestrata_engine::{Error, ErrorKind};
+use timestrata_engine::Error;
+
+use super::patterns::{LogFormats, Pattern};
 
 /// How lines of a log are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Format {
     /// A JSON object a line.
     Json,
@@ -20,15 +23,17 @@ pub enum Format {
     Journal,
     /// Any text, with or without a time and a level in front.
     Plain,
+    /// What a table of formats says: see [`LogFormats`].
+    Pattern(Arc<Pattern>),
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Self; 6] =
+    /// Those that are read by code of their own.
+    pub const CODED: [Self; 6] =
         [Self::Json, Self::Logfmt, Self::Access, Self::Syslog, Self::Journal, Self::Plain];
 
     /// Its name, in lower case.
-    pub const fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Json => "json",
             Self::Logfmt => "logfmt",
@@ -36,6 +41,7 @@ impl Format {
             Self::Syslog => "syslog",
             Self::Journal => "journal",
             Self::Plain => "plain",
+            Self::Pattern(pattern) => pattern.name(),
         }
     }
 }
@@ -46,18 +52,12 @@ impl fmt::Display for Format {
     }
 }
 
+/// One of those that are [known](LogFormats::known) without a file.
 impl FromStr for Format {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(text)).ok_or_else(
-            || {
-                let shown: String = text.chars().take(40).collect();
-                let names = Self::ALL.map(Self::name).join(", ");
-                let message = format!("format of logs {shown:?}: must be one of {names}");
-                Error::new(ErrorKind::InvalidArgument, message)
-            },
-        )
+        LogFormats::known().find(text)
     }
 }
 
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn formats_are_read_by_their_names_in_any_case() {
-        for format in Format::ALL {
-            assert_eq!(format.to_string().to_uppercase().parse::<Format>().unwrap(), format);
+        for name in LogFormats::known().names() {
+            assert_eq!(name.to_uppercase().parse::<Format>().unwrap().name(), name);
         }
         let error = "xml".parse::<Format>().unwrap_err().to_string();
         assert!(error.contains("\"xml\"") && error.contains("json, logfmt, access"), "{error}");

@@ -1,12 +1,11 @@
 //! `key=value` pairs, as Go's and many other loggers write them.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
 
 use timestrata_logs::NewEntry;
 use timestrata_values::cbor;
-use timestrata_values::number;
 
+use super::adding::bare;
 use super::cursor::Cursor;
 use super::flaw::{Flaw, shown};
 use super::members::Members;
@@ -66,46 +65,6 @@ fn add(members: &mut Members, key: &str, value: &LogfmtValue<'_>) {
         }
     }
     members.end(member);
-}
-
-/// A value without quotes is a number or a truth value only where that, written again, is the same
-/// text: a version 1.10 and an identifier 007 stay what they are.
-fn bare(out: &mut Vec<u8>, text: &str) {
-    match text {
-        "true" => return cbor::bool(out, true),
-        "false" => return cbor::bool(out, false),
-        _ => {}
-    }
-    let may_be_number = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
-    if !may_be_number {
-        return cbor::text(out, text);
-    }
-    let bytes = text.as_bytes();
-    if let Some(value) = number::integer(bytes).filter(|value| is_written(value, text)) {
-        cbor::int(out, value);
-    } else if let Some(value) = text.parse::<u64>().ok().filter(|value| is_written(value, text)) {
-        cbor::uint(out, value);
-    } else if let Some(value) = number::float(bytes).filter(|value| is_written(value, text)) {
-        cbor::float(out, value);
-    } else {
-        cbor::text(out, text);
-    }
-}
-
-/// Whether a number is written as this text.
-fn is_written(value: &impl fmt::Debug, text: &str) -> bool {
-    let mut rest = Rest(text);
-    write!(rest, "{value:?}").is_ok() && rest.0.is_empty()
-}
-
-/// What is left of a text of which all was written that is before it.
-struct Rest<'a>(&'a str);
-
-impl fmt::Write for Rest<'_> {
-    fn write_str(&mut self, written: &str) -> fmt::Result {
-        self.0 = self.0.strip_prefix(written).ok_or(fmt::Error)?;
-        Ok(())
-    }
 }
 
 /// Keys with their values, from the front of a text on. A flaw is the last of them.

@@ -11,8 +11,9 @@
 //! | `syslog` | the message | `facility`, `host`, `app`, `pid`, `msgid`, `structured_data` |
 //! | `journal` | `MESSAGE` | all other fields as text, in lower case |
 //! | `plain` | what is behind a time and a level | of klog's lines, `thread` and `caller` |
+//! | those of tables, such as `android` or `postgresql` | the group `message` | all other groups: see [`LogFormats`] |
 //!
-//! Nothing is dropped: a line that is not in its format is the message of an entry, with a field
+//! Nothing is dropped: a line that is not in its format is the message of an entry (of a table's format, as plain text), with a field
 //! `parse_error` that says why. Where fields can't say all of a line (a key is there twice), it has the
 //! field `original`; where it is not UTF-8, `original_base64`. A text that has the form of a time, but is
 //! none that 64 bits of nanoseconds hold, stays where it was or is the field `time`.
@@ -30,6 +31,7 @@ mod entry;
 mod flaw;
 mod format;
 mod guess;
+mod joins;
 mod journal;
 mod json;
 mod logfmt;
@@ -37,6 +39,7 @@ mod members;
 mod options;
 mod parser;
 mod parts;
+mod patterns;
 mod pieces;
 mod plain;
 mod reader;
@@ -52,6 +55,7 @@ pub use json::{JsonFlaw, read_object};
 pub use members::{Item, Members};
 pub use options::SourceOptions;
 pub use parser::{LineParser, Parsed};
+pub use patterns::{LogFormats, Pattern};
 pub use reader::{LineReader, Place};
 pub use report::SourceReport;
 

@@ -2,7 +2,7 @@
 
 use timestrata_logs::MESSAGE_BYTES_MAX;
 
-use super::Format;
+use super::{Format, LogFormats};
 
 /// Most bytes that are ever held of a line.
 const LINE_BYTES_CAP: usize = 256 << 20;
@@ -14,14 +14,18 @@ const FIELDS_BYTES_MIN: usize = 1 << 10;
 /// How lines are read.
 #[derive(Debug, Clone)]
 pub struct SourceOptions {
+    /// Formats that it may be where it is guessed.
+    pub formats: LogFormats,
     /// The format; guessed from the first lines where it is not said.
     pub format: Option<Format>,
-    /// The year of times that are written without one. Without it they get the latest year that
-    /// does not take them beyond a day after `reference_time`.
+    /// The year of times that are written without one. Without it the first gets the latest year that does not take it beyond
+    /// `reference_time` (and the 14 hours that a clock may be ahead), and each other one that which is nearest to the one before.
     pub year: Option<i32>,
     /// The latest time that lines are expected to have: the date of their file, or now. Nanoseconds
     /// since 1970-01-01 UTC.
     pub reference_time: i64,
+    /// Whether lines that go on with a trace, or are indented behind a line with a time, belong to the entry before. Default: yes.
+    pub joins_lines: bool,
     /// A longer line is not taken apart, but cut. At most 256 MiB; default 16 MiB.
     pub line_bytes_max: usize,
     /// A longer message is cut into parts, and so is a line that has longer fields. Default 1 MiB, as a
@@ -31,11 +35,13 @@ pub struct SourceOptions {
 
 impl SourceOptions {
     /// The usual ones, for lines that are not later than `reference_time` (see there).
-    pub const fn new(reference_time: i64) -> Self {
+    pub fn new(reference_time: i64) -> Self {
         Self {
+            formats: LogFormats::default(),
             format: None,
             year: None,
             reference_time,
+            joins_lines: true,
             line_bytes_max: 16 << 20,
             message_bytes_max: MESSAGE_BYTES_MAX,
         }

@@ -8,6 +8,7 @@ use timestrata_logs::NewEntry;
 
 use super::flaw::Flaw;
 use super::members::Members;
+use super::patterns::PatternReader;
 use super::time::Calendar;
 use super::{Format, SourceOptions, access, journal, json, logfmt, plain, syslog};
 
@@ -47,7 +48,7 @@ pub enum Parsed<'a> {
 #[derive(Debug)]
 pub struct LineParser {
     format: Format,
-    year: Option<i32>,
+    pattern: Option<PatternReader>,
     calendar: Calendar,
     minute: access::LastMinute,
     members: Members,
@@ -58,9 +59,13 @@ pub struct LineParser {
 impl LineParser {
     /// A parser of lines of a format. Of the options only those about time matter.
     pub fn new(format: Format, options: &SourceOptions) -> Self {
+        let pattern = match &format {
+            Format::Pattern(pattern) => Some(PatternReader::new(pattern)),
+            _ => None,
+        };
         Self {
             format,
-            year: options.year,
+            pattern,
             calendar: Calendar::new(options.year, options.reference_time),
             minute: access::LastMinute::default(),
             members: Members::default(),
@@ -71,7 +76,7 @@ impl LineParser {
 
     /// Sets [`SourceOptions::reference_time`] anew, as who reads for long must do.
     pub fn set_reference_time(&mut self, reference_time: i64) {
-        self.calendar = Calendar::new(self.year, reference_time);
+        self.calendar.set_reference_time(reference_time);
     }
 
     /// Makes `entry` what a line says; with [`Format::Journal`], all lines of an entry. It may end
@@ -95,7 +100,13 @@ impl LineParser {
         }
         let text = std::str::from_utf8(line);
         let text = text.map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
-        let read = self.read(&text, entry);
+        let read = match text.split_once('\n') {
+            Some((head, rest)) => {
+                let read = self.read(head.trim_end_matches('\r'), entry);
+                read.inspect(|()| append_lines(rest, entry))
+            }
+            None => self.read(&text, entry),
+        };
         let is_flawed = self.settle(read, &text, entry);
         if let Cow::Owned(_) = text {
             add_original_bytes(line, entry);
@@ -104,13 +115,23 @@ impl LineParser {
     }
 
     fn read(&mut self, line: &str, entry: &mut NewEntry) -> Result<(), Flaw> {
-        let Self { calendar, minute, members, escapes, .. } = self;
+        let Self { calendar, minute, members, escapes, pattern, .. } = self;
+        if let Some(pattern) = pattern {
+            return pattern.parse(line, calendar, entry).map_err(|flaw| match flaw {
+                // What else there may be of a time and a level is better than nothing.
+                Flaw::Unread(why) => {
+                    plain::parse(line, calendar, entry);
+                    Flaw::Noted(why)
+                }
+                other => other,
+            });
+        }
         match self.format {
             Format::Json => json::parse(line, members, escapes, entry),
             Format::Logfmt => logfmt::parse(line, members, entry),
             Format::Access => access::parse(line, minute, entry),
             Format::Syslog => syslog::parse(line, calendar, members, entry),
-            Format::Journal | Format::Plain => {
+            Format::Journal | Format::Plain | Format::Pattern(_) => {
                 plain::parse(line, calendar, entry);
                 Ok(())
             }
@@ -141,6 +162,7 @@ impl LineParser {
                 entry.message.push_str(line);
                 why
             }
+            Err(Flaw::Noted(why)) => why,
             Err(Flaw::Partly(why)) => {
                 entry.fields.text(ORIGINAL, line);
                 why
@@ -153,6 +175,20 @@ impl LineParser {
 
     fn parsed(&self, is_flawed: bool) -> Parsed<'_> {
         if is_flawed { Parsed::Flawed(&self.flaw) } else { Parsed::Entry }
+    }
+}
+
+/// Adds the lines of a record behind its first.
+fn append_lines(lines: &str, entry: &mut NewEntry) {
+    let message = &mut entry.message;
+    if message.is_empty() {
+        message.push_str(lines.trim_start());
+    } else {
+        message.push('\n');
+        message.push_str(lines);
+    }
+    if message.contains("\r\n") {
+        *message = message.replace("\r\n", "\n");
     }
 }
 

@@ -6,10 +6,11 @@
 use std::io::Read;
 
 use memchr::{memchr, memchr_iter};
-use timestrata_engine::Result;
+use timestrata_engine::{Error, Result};
 use timestrata_values::lines::BYTE_ORDER_MARK;
 
 use super::buffer::Buffer;
+use super::joins::{Joins, is_part_of_trace};
 use super::journal::{self, GAP_BYTES_MAX};
 use super::{Format, SourceOptions};
 
@@ -59,7 +60,7 @@ enum Cutter {
 }
 
 impl Cutter {
-    fn new(format: Format) -> Self {
+    fn new(format: &Format) -> Self {
         match format {
             Format::Journal => Self::Journal(journal::Cutter::default()),
             _ => Self::Lines(0),
@@ -99,6 +100,11 @@ pub(super) struct Pieces<R> {
     buffer: Buffer<R>,
     format: Format,
     cutter: Cutter,
+    joins: Option<Joins>,
+    /// What was read is given before more is waited for.
+    is_followed: bool,
+    /// What went wrong while a line was looked for behind one that was given.
+    failed: Option<Error>,
     bytes_max: usize,
     part_bytes_max: usize,
     /// Parts that were given of an entry that is too long.
@@ -114,7 +120,10 @@ impl<R: Read> Pieces<R> {
         Self {
             buffer: Buffer::new(reader),
             format: Format::Plain,
-            cutter: Cutter::new(Format::Plain),
+            cutter: Cutter::new(&Format::Plain),
+            joins: None,
+            is_followed: false,
+            failed: None,
             bytes_max: options.line_bytes(),
             part_bytes_max: options.message_bytes().min(options.line_bytes()),
             parts: None,
@@ -135,8 +144,14 @@ impl<R: Read> Pieces<R> {
     }
 
     /// Sets the format, before the first piece.
-    pub(super) fn set_format(&mut self, format: Format) {
-        self.format = format;
+    pub(super) fn set_format(&mut self, format: &Format, options: &SourceOptions) {
+        self.format = format.clone();
+        self.joins = Joins::new(format, self.buffer.unread(), options);
+    }
+
+    /// Lines come as they are written: none waits for what may belong to it and was not read with it.
+    pub(super) fn follow(&mut self) {
+        self.is_followed = true;
     }
 
     /// How often something was read of the input.
@@ -157,6 +172,9 @@ impl<R: Read> Pieces<R> {
     /// The next entry or part of one; empty lines are entries too.
     pub(super) fn next(&mut self) -> Result<Option<Piece>> {
         self.buffer.consume(std::mem::take(&mut self.used));
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         let piece = match self.parts {
             None => self.whole()?,
             Some(parts) => self.part(parts + 1)?,
@@ -169,7 +187,7 @@ impl<R: Read> Pieces<R> {
     }
 
     fn whole(&mut self) -> Result<Option<Piece>> {
-        self.cutter = Cutter::new(self.format);
+        self.cutter = Cutter::new(&self.format);
         loop {
             let (unread, is_all) = (self.buffer.unread(), self.buffer.is_all());
             if is_all && unread.is_empty() {
@@ -177,6 +195,7 @@ impl<R: Read> Pieces<R> {
             }
             match self.cutter.end(unread, is_all, self.bytes_max) {
                 End::At(bytes, all) => {
+                    let (bytes, all) = self.joined(bytes, all);
                     return Ok(Some(Piece { line: self.lines + 1, part: None, bytes, all }));
                 }
                 End::TooLong => return self.part(1),
@@ -184,6 +203,42 @@ impl<R: Read> Pieces<R> {
                     self.buffer.fill()?;
                 }
             }
+        }
+    }
+
+    /// Where a record ends whose first line ends here, and where the next begins.
+    fn joined(&mut self, bytes: usize, all: usize) -> (usize, usize) {
+        let Some(joins) = &mut self.joins else { return (bytes, all) };
+        joins.begin(self.buffer.unread().get(..bytes).unwrap_or_default());
+        let (mut end, mut seen) = ((bytes, all), all);
+        loop {
+            let (unread, is_all) = (self.buffer.unread(), self.buffer.is_all());
+            let rest = unread.get(seen..).unwrap_or_default();
+            let (line, next) = match memchr(b'\n', rest) {
+                Some(at) => line_end(rest, at),
+                None if is_all => (line_end(rest, rest.len()).0, rest.len()),
+                None if (self.is_followed && !is_part_of_trace(rest))
+                    || rest.len() > self.bytes_max =>
+                {
+                    return end;
+                }
+                None => match self.buffer.fill() {
+                    Ok(_) => continue,
+                    Err(error) => {
+                        self.failed = Some(error);
+                        return end;
+                    }
+                },
+            };
+            let text = rest.get(..line).unwrap_or_default();
+            let is_last = next == 0 || seen + line > self.part_bytes_max;
+            if is_last || (!text.is_empty() && !joins.take(text)) {
+                return end;
+            }
+            if !text.is_empty() {
+                end = (seen + line, seen + next);
+            }
+            seen += next;
         }
     }
 
@@ -210,7 +265,7 @@ impl<R: Read> Pieces<R> {
     }
 
     fn lines_of(&self, piece: Piece) -> u64 {
-        if piece.part.is_none() && self.format != Format::Journal {
+        if piece.part.is_none() && self.format != Format::Journal && self.joins.is_none() {
             return 1;
         }
         let text = self.buffer.unread().get(..piece.all).unwrap_or_default();

@@ -63,10 +63,10 @@ pub struct LineReader<R> {
 impl<R: Read> LineReader<R> {
     /// A reader of what `reader` gives, which is not compressed.
     pub fn new(reader: R, options: SourceOptions) -> Self {
-        let format = options.format.unwrap_or(Format::Plain);
+        let format = options.format.clone().unwrap_or(Format::Plain);
         Self {
             is_begun: false,
-            guess: Guess { format, why: "it was asked for".to_owned() },
+            guess: Guess { format: format.clone(), why: "it was asked for".to_owned() },
             pieces: Pieces::new(reader, &options),
             parser: LineParser::new(format, &options),
             parts: Parts::default(),
@@ -80,7 +80,8 @@ impl<R: Read> LineReader<R> {
     /// Lines come as they are written, maybe for years: what they are not later than is the time at which
     /// they are read, by this clock, and not [`SourceOptions::reference_time`].
     #[must_use]
-    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.pieces.follow();
         Self { clock: Some(clock), ..self }
     }
 
@@ -92,10 +93,10 @@ impl<R: Read> LineReader<R> {
         if !self.is_begun {
             let start = self.pieces.begin(SAMPLE_BYTES)?;
             if self.options.format.is_none() {
-                self.guess = guess(start);
+                self.guess = guess(start, &self.options.formats);
             }
-            self.pieces.set_format(self.guess.format);
-            self.parser = LineParser::new(self.guess.format, &self.options);
+            self.pieces.set_format(&self.guess.format, &self.options);
+            self.parser = LineParser::new(self.guess.format.clone(), &self.options);
             self.is_begun = true;
         }
         Ok(&self.guess)

@@ -10,6 +10,8 @@ use timestrata_values::number;
 
 const NS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
+/// No clock is further ahead of UTC.
+const SECONDS_AHEAD_MAX: i64 = 14 * 3_600;
 /// Two leap days are at most as many years apart.
 const LEAP_YEARS_MAX: i64 = 8;
 /// Bytes of `13:06:56`.
@@ -110,25 +112,38 @@ pub(super) fn seconds_at(year: i64, month: i64, day: i64, second_of_day: i64) ->
     Some(days_of(year, month, day)? * SECONDS_PER_DAY + second_of_day)
 }
 
-/// Dates that are written without a year.
+/// Dates that are written without a year. Those of one log go on from line to line, so that only the first of them is to be found:
+///
+/// ```text
+///   reference time: 2026-06-13                 first: the latest year that leaves it before that
+///   Dec 30  2025    Dec 31  2025    Jan 1  2026    Jun 14  2026    all others: the year that is nearest to the line before
+/// ```
 #[derive(Debug)]
 pub(super) struct Calendar {
     /// The year of all of them, if it is known.
     year: Option<i64>,
-    /// Else the second that none of them is later than, and its date.
+    /// Else the second that the first of them is not later than, and its year.
     latest: i64,
-    latest_date: (i64, i64, i64),
+    latest_year: i64,
     /// Month and day that were asked for last, and the second at which the day begins.
     last: Option<(i64, i64, i64)>,
 }
 
 impl Calendar {
-    /// Dates of a year; else each of the latest year that leaves it within a day of
+    /// Dates of a year; else the first of the latest year that leaves it within the hours that clocks of the world are apart of
     /// `reference_time`.
     pub(super) fn new(year: Option<i32>, reference_time: i64) -> Self {
-        let latest = reference_time.div_euclid(NS_PER_SECOND) + SECONDS_PER_DAY;
-        let latest_date = date_of(latest.div_euclid(SECONDS_PER_DAY));
-        Self { year: year.map(i64::from), latest, latest_date, last: None }
+        let mut calendar =
+            Self { year: year.map(i64::from), latest: 0, latest_year: 0, last: None };
+        calendar.set_reference_time(reference_time);
+        calendar
+    }
+
+    /// Sets the time by which the year of a first date is found: the next one is such.
+    pub(super) fn set_reference_time(&mut self, reference_time: i64) {
+        self.last = None;
+        self.latest = reference_time.div_euclid(NS_PER_SECOND) + SECONDS_AHEAD_MAX;
+        (self.latest_year, ..) = date_of(self.latest.div_euclid(SECONDS_PER_DAY));
     }
 
     /// Seconds since 1970 at a second of a day, if there is such a day.
@@ -138,23 +153,27 @@ impl Calendar {
         {
             return Some(midnight + second_of_day);
         }
-        let seconds = match self.year {
-            Some(year) => seconds_at(year, month, day, second_of_day),
-            None => self.latest_at(month, day, second_of_day),
+        let seconds = match (self.year, self.last) {
+            (Some(year), _) => seconds_at(year, month, day, second_of_day),
+            (None, Some((.., last))) => nearest(last, month, day, second_of_day),
+            (None, None) => self.latest_at(month, day, second_of_day),
         }?;
-        // On the day of the latest second, the year depends on the time of day.
-        let (_, latest_month, latest_day) = self.latest_date;
-        if self.year.is_some() || (month, day) != (latest_month, latest_day) {
-            self.last = Some((month, day, seconds - second_of_day));
-        }
+        self.last = Some((month, day, seconds - second_of_day));
         Some(seconds)
     }
 
     fn latest_at(&self, month: i64, day: i64, second_of_day: i64) -> Option<i64> {
-        let (latest_year, ..) = self.latest_date;
-        (latest_year - LEAP_YEARS_MAX..=latest_year)
+        (self.latest_year - LEAP_YEARS_MAX..=self.latest_year)
             .rev()
             .filter_map(|year| seconds_at(year, month, day, second_of_day))
             .find(|seconds| *seconds <= self.latest)
     }
+}
+
+/// The second of a day in the year that is nearest to some other second.
+fn nearest(to: i64, month: i64, day: i64, second_of_day: i64) -> Option<i64> {
+    let (year, ..) = date_of(to.div_euclid(SECONDS_PER_DAY));
+    (year - 1..=year + 1)
+        .filter_map(|year| seconds_at(year, month, day, second_of_day))
+        .min_by_key(|seconds| seconds.abs_diff(to))
 }

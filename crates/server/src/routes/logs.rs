@@ -49,6 +49,7 @@ pub(super) const ENDPOINTS: &[Route] = &[
     .asks(&[
         parameter("format", Form::Text, "How lines are written, unless the first ones tell"),
         parameter("label", Form::Many, "KEY:VALUE, of all entries"),
+        parameter("each_line", Form::Truth, "Whether each line is an entry, also those of a trace"),
     ])
     .takes(Takes::Kinds(&["application/x-ndjson", "application/json", "text/plain"])),
     Route::post(

@@ -64,6 +64,23 @@ fn the_format_is_guessed_and_told_unless_it_is_said() {
 }
 
 #[test]
+fn a_trace_is_one_entry_with_its_line_unless_each_line_is_asked_for() {
+    let server = Harness::new();
+    let head = "2026-10-18 18:01:47,978 ERROR [main] shop.Db - it failed";
+    let log = format!("{head}\njava.io.IOException: gone\n\tat shop.Disk.read(Disk.java:7)\n");
+    let done = server.post("/logs/a", TEXT, log.repeat(2).as_bytes()).data();
+    assert_eq!((&done["format"], &done["entries"]), (&json!("log4j"), &json!(2)), "{done}");
+    let entry = &found(&server, "a")[0];
+    let message = "it failed\njava.io.IOException: gone\n\tat shop.Disk.read(Disk.java:7)";
+    assert_eq!((&entry["message"], &entry["level"]), (&json!(message), &json!("error")));
+    assert_eq!(entry["fields"], json!({ "thread": "main", "logger": "shop.Db" }));
+    let done = server.post("/logs/b?each_line=true", TEXT, log.as_bytes()).data();
+    assert_eq!((&done["entries"], &done["parse_errors"]["count"]), (&json!(3), &json!(2)));
+    let error = server.post("/logs/b?each_line=maybe", TEXT, log.as_bytes()).error(400);
+    assert!(error.contains("each_line"), "{error}");
+}
+
+#[test]
 fn lines_that_are_not_in_their_format_are_kept_and_told() {
     let server = Harness::new();
     let bad: String = (0..15).map(|line| format!("not json {line}\n")).collect();

@@ -31,7 +31,7 @@ As a time log: CSV and JSON lines; gzip and zstd are unpacked. The value of a ro
 CBOR map; with --codec bytes it is the text of the column that --value names. Rows are committed \
 in batches, and at the first bad row those before it stay.
 
-As a log: JSON lines, logfmt, access logs of Apache httpd and nginx, syslog, exported journals, and any \
+As a log: JSON lines, logfmt, access logs of Apache httpd and nginx, syslog, exported journals, logs of some forty programs, and any \
 other text; gzip and zstd are unpacked. The format is guessed from the first lines, and told. A line \
 that isn't in it is kept as it is, as the message of an entry with a field parse_error. Commits of about \
 32 MiB are atomic, and what comes slowly is committed each second; a load that ends early tells how \

@@ -88,10 +88,11 @@ pub(super) fn run_on_logs(url: &str, arguments: &IngestArgs) -> Result<()> {
         || logs.message_bytes_max.is_some()
         || arguments.compression.is_some()
         || arguments.batch_rows.is_some()
-        || logs.skip_lines > 0;
+        || logs.skip_lines > 0
+        || !logs.format_files.is_empty();
     if is_unknown {
         return Err(Failure::usage(
-            "--year, --message-bytes-max, --compression, --batch-rows and --skip-lines are for a store's directory",
+            "--year, --format-file, --message-bytes-max, --compression, --batch-rows and --skip-lines are for a store's directory",
             "leave them out: a server's log is what it was made as, and the server makes the commits",
         ));
     }
@@ -99,7 +100,8 @@ pub(super) fn run_on_logs(url: &str, arguments: &IngestArgs) -> Result<()> {
     let mut flawed = 0;
     for path in &arguments.files {
         let mut request = load.server.request("POST", &["logs", &arguments.name]);
-        request = request.with_some("format", logs.log_format.map(|format| format.name()));
+        request = request.with_some("format", logs.log_format.as_ref());
+        request = request.with_some("each_line", logs.each_line.then_some("true"));
         for (key, value) in &logs.labels {
             request = request.with("label", format!("{key}:{value}"));
         }

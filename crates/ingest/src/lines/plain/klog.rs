@@ -7,6 +7,14 @@ use crate::lines::adding::{add_int, add_text};
 use crate::lines::cursor::Cursor;
 use crate::lines::time::{self, Calendar, Time};
 
+/// Whether a line looks like one of these.
+pub(super) fn is_one(line: &str) -> bool {
+    let [level, date @ .., b' '] = line.as_bytes().get(..6).unwrap_or_default() else {
+        return false;
+    };
+    b"IWEF".contains(level) && date.iter().all(u8::is_ascii_digit)
+}
+
 /// Reads a line, if it is one of these.
 pub(super) fn parse(line: &str, calendar: &mut Calendar, entry: &mut NewEntry) -> Option<()> {
     let mut rest = Cursor::new(line);

@@ -28,6 +28,11 @@ pub(super) fn parse(line: &str, calendar: &mut Calendar, entry: &mut NewEntry) {
     entry.message.push_str(message);
 }
 
+/// Whether a line begins with a time.
+pub(super) fn has_time(line: &str) -> bool {
+    stamp::take(line).is_some() || klog::is_one(line)
+}
+
 /// A level, and what follows it: in capitals, in brackets, or before a colon. Another word is one of
 /// a sentence.
 fn level(text: &str) -> Option<(Level, &str)> {

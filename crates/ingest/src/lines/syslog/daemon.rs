@@ -60,11 +60,12 @@ fn month_and_day(rest: &mut Cursor<'_>, calendar: &mut Calendar) -> Option<Time>
     Some(Time::of(seconds, nanoseconds))
 }
 
-/// Takes `app: `, `app[42]: ` or `app[42] `, if one comes next.
+/// Takes `app: `, `app[42]: `, `app[42] (subject): ` or `app[42] `, if one comes next.
 fn program(rest: &mut Cursor<'_>, entry: &mut NewEntry) -> bool {
     let mut behind = *rest;
     let app = behind.until(b" :[");
     let process = if behind.eat('[') { behind.before(b']') } else { None };
+    let subject = process.and_then(|_| subject(&mut behind));
     let has_colon = behind.eat(':');
     let is_end = behind.eat(' ') || behind.is_empty();
     // A colon within a word is no end of a name: there are addresses.
@@ -76,6 +77,20 @@ fn program(rest: &mut Cursor<'_>, entry: &mut NewEntry) -> bool {
     if let Some(process) = process {
         add_process(&mut entry.fields, process);
     }
+    if let Some(subject) = subject {
+        add_text(&mut entry.fields, "subject", subject);
+    }
     *rest = behind;
     true
+}
+
+/// Takes ` (com.apple.example[7])`, which macOS has behind a process that speaks of another, if a colon follows.
+fn subject<'a>(rest: &mut Cursor<'a>) -> Option<&'a str> {
+    let text = rest.rest().strip_prefix(" (")?;
+    let (subject, _) = text.split_once("): ")?;
+    let mut behind = *rest;
+    behind.take(subject.len() + 3)?;
+    (!subject.contains(' ')).then_some(())?;
+    *rest = behind;
+    Some(subject)
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn guessed(sample: &str) -> (Format, String) {
-    let guess = guess(sample.as_bytes());
+    let guess = guess(sample.as_bytes(), LogFormats::known());
     (guess.format, guess.why)
 }
 
@@ -21,7 +21,11 @@ fn each_format_is_known_by_its_lines() {
     ] {
         for end in ["\n", "\r\n\r\n"] {
             let (guess, why) = guessed(&format!("{line}{end}").repeat(3));
-            assert_eq!((guess, why), (format, format!("3 of 3 lines are {noun}")), "{line}");
+            assert_eq!(
+                (guess, why),
+                (format.clone(), format!("3 of 3 lines are {noun}")),
+                "{line}"
+            );
         }
     }
 }

@@ -2,10 +2,12 @@
 
 mod access;
 mod guess;
+mod joins;
 mod journal;
 mod json;
 mod logfmt;
 mod object;
+mod patterns;
 mod plain;
 mod random;
 mod reader;

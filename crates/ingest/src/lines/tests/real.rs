@@ -20,7 +20,7 @@ fn log(name: &str) -> Option<String> {
 
 /// Entries of a log, read as what it is guessed to be.
 fn entries(log: &str, format: Format) -> (Vec<NewEntry>, SourceReport) {
-    assert_eq!(guess(log.as_bytes()).format, format);
+    assert_eq!(guess(log.as_bytes(), LogFormats::known()).format, format);
     let options = SourceOptions::new(at("2017-04-21T00:00:00Z"));
     let (entries, report) = read_all(log.as_bytes(), options);
     assert_eq!(report.lines, log.lines().count() as u64);

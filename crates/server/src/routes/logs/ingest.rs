@@ -39,6 +39,8 @@ struct BodyForm {
     is_unsaid: bool,
     /// Whether it is one JSON document, over however many lines.
     is_document: bool,
+    /// Whether a record may have several lines.
+    joins_lines: bool,
     labels: Labels,
 }
 
@@ -94,6 +96,7 @@ impl BodyForm {
             unsupported(format!("Content-Encoding: {encoding}: it must be gzip or zstd"))
         })?;
         let format = asked_format.or(by_kind);
+        let joins_lines = !asked.truth("each_line")?.unwrap_or(false);
         let mut labels = Labels::default();
         for label in asked.all("label") {
             let (key, value) = label
@@ -103,7 +106,7 @@ impl BodyForm {
         }
         asked.finish()?;
         let is_document = format == Some(Format::Json) && (is_unsaid || kind == "application/json");
-        Ok(Self { format, compression, is_unsaid, is_document, labels })
+        Ok(Self { format, compression, is_unsaid, is_document, joins_lines, labels })
     }
 }
 
@@ -149,7 +152,8 @@ impl<'a> Ingest<'a> {
             false => body,
         };
         let options = SourceOptions {
-            format: form.format,
+            format: form.format.clone(),
+            joins_lines: form.joins_lines,
             message_bytes_max: self.logs.message_bytes_max(),
             ..SourceOptions::new(self.state.store.wall_ns())
         };

@@ -1,21 +1,30 @@
 //! What may be said of a load into a log.
 
+use std::path::PathBuf;
+
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use timestrata::ingest::lines::Format;
+use timestrata::ingest::lines::LogFormats;
 use timestrata::logs::Labels;
 use timestrata::size_of_text;
 
 use super::super::{IngestArgs, Mismatch, OnError};
 use crate::failure::{Failure, Result};
+use crate::input::read_text;
 
 /// What only logs have.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of logs")]
 pub(in crate::verbs::ingest) struct LogArgs {
-    /// How lines are written. Default: by the first ones, and told.
-    #[arg(long, value_name = "FORMAT", value_parser = format())]
-    pub(in crate::verbs::ingest) log_format: Option<Format>,
+    /// How lines are written: json, logfmt, access, syslog, journal, plain, or a name such as android or
+    /// postgresql. Default: by the first ones, and told.
+    #[arg(long, value_name = "FORMAT")]
+    pub(in crate::verbs::ingest) log_format: Option<String>,
+    /// A file of more formats, in TOML: patterns with names for what they find; may be said more than once.
+    #[arg(long = "format-file", value_name = "FILE")]
+    pub(in crate::verbs::ingest) format_files: Vec<PathBuf>,
+    /// Each line is an entry, also those of a stack trace, which belong to the line before else.
+    #[arg(long)]
+    pub(in crate::verbs::ingest) each_line: bool,
     /// A label for all entries, also written KEY:VALUE; may be said more than once.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     pub(in crate::verbs::ingest) labels: Vec<(String, String)>,
@@ -33,10 +42,6 @@ pub(in crate::verbs::ingest) struct LogArgs {
     pub(super) sync: bool,
 }
 
-fn format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
-}
-
 fn label(text: &str) -> std::result::Result<(String, String), String> {
     // A key has neither of the two, so that the first one ends it.
     let (key, value) = text.split_once(['=', ':']).ok_or("a label is written KEY=VALUE")?;
@@ -50,6 +55,16 @@ fn size(text: &str) -> std::result::Result<usize, String> {
 }
 
 impl LogArgs {
+    /// Formats that are known, with those of the files.
+    pub(super) fn formats(&self) -> Result<LogFormats> {
+        let mut formats = LogFormats::default();
+        for path in &self.format_files {
+            let text = read_text(path, "a file of formats")?;
+            formats = formats.with_file(&text, &path.display().to_string())?;
+        }
+        Ok(formats)
+    }
+
     /// The labels of all entries.
     pub(super) fn labels(&self) -> Result<Labels> {
         let mut labels = Labels::default();
@@ -61,8 +76,19 @@ impl LogArgs {
 
     /// Refuses what only logs have.
     pub(in crate::verbs::ingest) fn expect_none(&self) -> Result<()> {
-        let Self { log_format, labels, year, message_bytes_max, skip_lines, sync } = self;
+        let Self {
+            log_format,
+            format_files,
+            each_line,
+            labels,
+            year,
+            message_bytes_max,
+            skip_lines,
+            sync,
+        } = self;
         let is_used = log_format.is_some()
+            || !format_files.is_empty()
+            || *each_line
             || !labels.is_empty()
             || year.is_some()
             || message_bytes_max.is_some()
@@ -71,7 +97,7 @@ impl LogArgs {
         match is_used {
             false => Ok(()),
             true => Err(Failure::usage(
-                "--log-format, --label, --year, --message-bytes-max, --skip-lines and --sync are \
+                "--log-format, --format-file, --each-line, --label, --year, --message-bytes-max, --skip-lines and --sync are \
                  for logs",
                 "leave them out, or say --as logs",
             )),

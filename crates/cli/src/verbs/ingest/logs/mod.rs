@@ -10,18 +10,19 @@ use std::sync::Arc;
 pub(super) use arguments::{LogArgs, expect_of_logs};
 use load::Load;
 use reading::Reading;
-use timestrata::ingest::lines::SourceOptions;
+use timestrata::ingest::lines::{LogFormats, SourceOptions};
 use timestrata::logs::{Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
 use timestrata::{Access, Io, Store};
 
 use super::{IngestArgs, Outcome, progress_bar};
 use crate::faces::open;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::verbs::{counted, counted_entries};
 
 pub(super) fn run(dir: &Path, arguments: &IngestArgs) -> Result<()> {
     expect_of_logs(arguments)?;
+    let formats = arguments.logs.formats()?;
     let io = Io::os();
     let begun_ns = io.clock.monotonic_ns();
     let interrupt = Interrupt::listen()?;
@@ -30,7 +31,7 @@ pub(super) fn run(dir: &Path, arguments: &IngestArgs) -> Result<()> {
     let message_bytes_max = message_bytes_max(found.as_ref(), arguments)?;
     let mut readings = arguments.files.iter().enumerate().map(|(index, path)| {
         let skip_lines = if index == 0 { arguments.logs.skip_lines } else { 0 };
-        let options = source_options(&io, path, &arguments.logs, message_bytes_max);
+        let options = source_options(&io, path, &arguments.logs, &formats, message_bytes_max)?;
         // Of what isn't a file nobody knows when it was written: it may be now, and for months.
         let clock = (!path.is_file()).then(|| Arc::clone(&io.clock));
         Reading::begin(path, options, clock, skip_lines, bar.clone())
@@ -83,18 +84,25 @@ fn source_options(
     io: &Io,
     path: &Path,
     arguments: &LogArgs,
+    formats: &LogFormats,
     message_bytes_max: usize,
-) -> SourceOptions {
+) -> Result<SourceOptions> {
     let now = io.clock.wall_ns();
     let changed = path.metadata().and_then(|metadata| metadata.modified()).ok();
     let changed = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let changed_ns = changed.and_then(|since| i64::try_from(since.as_nanos()).ok());
-    SourceOptions {
-        format: arguments.log_format,
+    let asked = arguments.log_format.as_deref();
+    let format = asked.map(|name| formats.find(name)).transpose().map_err(|error| {
+        Failure::usage(error.message(), "leave --log-format out, or say --format-file too")
+    })?;
+    Ok(SourceOptions {
+        format,
+        formats: formats.clone(),
         year: arguments.year,
+        joins_lines: !arguments.each_line,
         message_bytes_max,
         ..SourceOptions::new(changed_ns.unwrap_or(now))
-    }
+    })
 }
 
 fn tell_outcome(load: &Load, arguments: &IngestArgs, took_ns: u64) {

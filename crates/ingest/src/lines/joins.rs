@@ -1,0 +1,191 @@
+//! Records of several lines: the trace of an exception belongs to the line that tells of it.
+//!
+//! ```text
+//!   2026-11-23 13:09:20 ERROR it failed          a head: the format knows how one begins
+//!   java.lang.IllegalStateException: no           begins a trace
+//!       at shop.Db.read(Db.java:42)               indented
+//!   Caused by: java.io.IOException: gone          goes on with one
+//!       at shop.Disk.read(Disk.java:7)
+//!   2026-11-23 13:09:21 INFO next                 the next head
+//! ```
+//!
+//! Where a format has no heads (plain text without times), only lines that can't be anything else than parts of a trace are joined.
+
+use super::patterns::PatternReader;
+use super::plain;
+use super::{Format, SourceOptions};
+
+/// How the first line of a record is told from those that follow it.
+#[derive(Debug)]
+enum Heads {
+    /// Not at all.
+    Unknown,
+    /// It begins with a time.
+    Times,
+    /// It begins as syslog's do.
+    Syslog,
+    /// It is in the format.
+    Pattern(PatternReader),
+}
+
+/// The kind of trace that the lines so far end with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trace {
+    None,
+    /// Of most languages: frames are indented.
+    Indented,
+    /// Of Python: behind the frames there is one line that is not indented, the exception.
+    Python,
+    /// Of Go: each frame has a line that is not indented.
+    Go,
+    /// Another one follows that belongs to it.
+    Chained,
+}
+
+/// Which lines belong to the one before.
+#[derive(Debug)]
+pub(super) struct Joins {
+    heads: Heads,
+    trace: Trace,
+}
+
+impl Joins {
+    /// For a log that begins so; `None` where each line is a record.
+    pub(super) fn new(format: &Format, start: &[u8], options: &SourceOptions) -> Option<Self> {
+        let heads = match format {
+            _ if !options.joins_lines => return None,
+            Format::Json | Format::Logfmt | Format::Access | Format::Journal => return None,
+            Format::Syslog => Heads::Syslog,
+            Format::Plain if have_times(start) => Heads::Times,
+            Format::Plain => Heads::Unknown,
+            Format::Pattern(pattern) => Heads::Pattern(PatternReader::new(pattern)),
+        };
+        Some(Self { heads, trace: Trace::None })
+    }
+
+    /// How many records lines are in a format.
+    pub(super) fn records(format: &Format, lines: &[&[u8]]) -> usize {
+        let Some(mut joins) = Self::new(format, &[], &SourceOptions::new(0)) else {
+            return lines.len();
+        };
+        let mut is_first = |line: &&&[u8]| {
+            let is_first = !joins.take(line);
+            if is_first {
+                joins.begin(line);
+            }
+            is_first
+        };
+        lines.iter().filter(|line| is_first(line)).count()
+    }
+
+    /// Begins a record, by its first line.
+    pub(super) fn begin(&mut self, head: &[u8]) {
+        self.trace = begun(head).map_or(Trace::None, |(trace, _)| trace);
+    }
+
+    /// Whether a line belongs to the record. An empty one does if one behind it does.
+    pub(super) fn take(&mut self, line: &[u8]) -> bool {
+        if matches!(line.first(), Some(b' ' | b'\t')) {
+            let is_frame = is_frame(line.trim_ascii_start());
+            if is_frame && self.trace == Trace::None {
+                self.trace = Trace::Indented;
+            }
+            return is_frame || self.trace != Trace::None || !matches!(self.heads, Heads::Unknown);
+        }
+        if self.is_head(line) {
+            return false;
+        }
+        let before = self.trace;
+        if let Some((trace, goes_on)) = begun(line) {
+            self.trace = trace;
+            // Else it is a trace of its own, which no other line tells of.
+            return !matches!(self.heads, Heads::Unknown)
+                || matches!(before, Trace::Python | Trace::Chained)
+                || (goes_on && before != Trace::None);
+        }
+        match before {
+            Trace::Python => {
+                self.trace = Trace::Indented;
+                true
+            }
+            Trace::Go => true,
+            Trace::None | Trace::Indented | Trace::Chained => false,
+        }
+    }
+
+    fn is_head(&self, line: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(line);
+        match &self.heads {
+            Heads::Unknown => false,
+            Heads::Times => plain::has_time(&text),
+            // A priority, a month, or the year of a time.
+            Heads::Syslog => {
+                matches!(line.first(), Some(b'<' | b'0'..=b'9'))
+                    || line.get(..3).is_some_and(|name| super::time::month_of(name).is_some())
+            }
+            Heads::Pattern(pattern) => pattern.fits(&text),
+        }
+    }
+}
+
+/// Whether a line is certainly no head, whatever the format is.
+pub(super) fn is_part_of_trace(line: &[u8]) -> bool {
+    matches!(line.first(), Some(b' ' | b'\t')) || begun(line).is_some()
+}
+
+/// Whether records of a plain text begin with a time: of traces that are not told as such each has several lines.
+fn have_times(start: &[u8]) -> bool {
+    let lines = start.split(|byte| *byte == b'\n').map(|line| line.trim_ascii_end());
+    let heads = lines.filter(|line| !line.is_empty() && !is_part_of_trace(line)).take(100);
+    let (mut all, mut with_time) = (0, 0);
+    for head in heads {
+        all += 1;
+        with_time += usize::from(plain::has_time(&String::from_utf8_lossy(head)));
+    }
+    with_time * 4 >= all && with_time > 0
+}
+
+/// The trace that a line begins, or goes on with; and whether it can only be the latter.
+fn begun(line: &[u8]) -> Option<(Trace, bool)> {
+    const PYTHON: &[u8] = b"Traceback (most recent call last):";
+    const CHAINED: [&[u8]; 2] = [
+        b"During handling of the above exception, another exception occurred:",
+        b"The above exception was the direct cause of the following exception:",
+    ];
+    const GOES_ON: [&[u8]; 4] =
+        [b"Caused by: ", b"Suppressed: ", b"stack backtrace:", b"note: run with `RUST_BACKTRACE"];
+    let begins = |words: &[&[u8]]| words.iter().any(|word| line.starts_with(word));
+    if line.ends_with(PYTHON) {
+        return Some((Trace::Python, false));
+    }
+    if begins(&CHAINED) {
+        return Some((Trace::Chained, true));
+    }
+    if begins(&[b"panic: ", b"fatal error: "]) {
+        return Some((Trace::Go, false));
+    }
+    if begins(&[b"goroutine "]) {
+        return Some((Trace::Go, true));
+    }
+    if begins(&GOES_ON) {
+        return Some((Trace::Indented, true));
+    }
+    let is_own = begins(&[b"Exception in thread "]) || is_exception(line);
+    is_own.then_some((Trace::Indented, false))
+}
+
+/// Whether a line begins with the name of an exception: `java.io.IOException: gone`.
+fn is_exception(line: &[u8]) -> bool {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"._$".contains(byte);
+    let end = line.iter().position(|byte| !is_of_name(byte)).unwrap_or(line.len());
+    let (name, behind) = line.split_at(end);
+    let is_end = behind.is_empty() || behind.starts_with(b": ");
+    let is_named = [&b"Exception"[..], b"Error"].iter().any(|kind| name.ends_with(kind));
+    is_end && is_named
+}
+
+/// Whether a line, without what it is indented by, is a frame of a trace.
+fn is_frame(line: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 5] = [b"at ", b"File \"", b"Caused by: ", b"Suppressed: ", b"... "];
+    BEGINNINGS.iter().any(|begin| line.starts_with(begin))
+}
