@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import numbers
+import sys
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -37,7 +38,26 @@ def entry_of(record: logging.LogRecord, formatter: logging.Formatter | None) -> 
     Exception
         Whatever the record's arguments raise when they are formatted.
     """
+    event = _event_of_structlog(record)
+    if event is not None:
+        message, bound = event
+        entry = _entry(record, message, formatter)
+        entry["fields"] |= {_text(str(name)): _plain(value) for name, value in bound.items()}
+        return entry
     return _entry(record, record.getMessage(), formatter)
+
+
+def _event_of_structlog(record: logging.LogRecord) -> tuple[object, dict[str, Any]] | None:
+    """Give the event of a record that structlog made, and what was bound to it.
+
+    It gives its dict to formatters of its own (``ProcessorFormatter.wrap_for_formatter``) as the record's message.
+    """
+    if not isinstance(record.msg, dict) or "event" not in record.msg:
+        return None
+    # What begins with an underscore is structlog's own, and the level is the record's.
+    said = {"event", "level"}
+    bound = {name: value for name, value in record.msg.items() if name not in said and not str(name).startswith("_")}
+    return record.msg["event"], bound
 
 
 def unformatted_entry_of(record: logging.LogRecord, error: Exception) -> Entry:
@@ -86,15 +106,34 @@ def _entry(record: logging.LogRecord, message: object, formatter: logging.Format
         "stack_info": record.stack_info,
     }
     said = {name: _plain(value) for name, value in fields.items() if value is not None}
-    for name, value in record.__dict__.copy().items():
-        if name not in _OWN:
-            said[_text(str(name))] = _plain(value)
+    for name, value in _extra(record).items():
+        said[_text(str(name))] = _plain(value)
+    if _is_of_loguru(record) and fields["exception"] is not None and isinstance(message, str):
+        # It has the traceback in the message too.
+        message = message.partition("\nTraceback (most recent call last):")[0]
     return {
         "message": _shown(message),
         "level": _level(record.levelno),
         "source_time": _nanoseconds(record.created),
         "fields": said,
     }
+
+
+def _extra(record: logging.LogRecord) -> dict[str, Any]:
+    """Give what was given as ``extra``."""
+    extra = {name: value for name, value in record.__dict__.copy().items() if name not in _OWN}
+    if _is_of_loguru(record):
+        extra |= {str(name): value for name, value in extra.pop("extra").items()}
+    # structlog's ``render_to_log_kwargs`` says the level once more.
+    if isinstance(extra.get("level"), str) and extra["level"].upper() == record.levelname:
+        del extra["level"]
+    # What begins so is structlog's own.
+    return {name: value for name, value in extra.items() if name not in ("_logger", "_name", "_from_structlog")}
+
+
+def _is_of_loguru(record: logging.LogRecord) -> bool:
+    """Whether loguru made a record: it puts all that was bound into one ``extra``."""
+    return "loguru" in sys.modules and isinstance(record.__dict__.get("extra"), dict)
 
 
 def _exception(record: logging.LogRecord, formatter: logging.Formatter) -> str | None:

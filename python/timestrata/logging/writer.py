@@ -1,6 +1,6 @@
 """A bounded queue of entries, and the thread that writes them.
 
-Whoever puts an entry never waits for the log: what finds the queue full is counted, and the log is told
+Whoever puts an entry doesn't wait for the log, unless that is asked for: what finds the queue full is counted, and the log is told
 once there is room again. So is what can't be written.
 """
 
@@ -63,11 +63,26 @@ _Item: TypeAlias = Entry | _Gap
 class Writer:
     """Writes entries to a log in a thread of its own, batch by batch."""
 
-    def __init__(self, logs: Logs, capacity: int, sync: bool, report: Report) -> None:
+    def __init__(
+        self,
+        logs: Logs,
+        capacity: int,
+        sync: bool,
+        report: Report,
+        *,
+        block: bool | float = False,
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
         self._logs = logs
         self._capacity = capacity
         self._sync = sync
         self._report = report
+        #: How long to wait for room, in seconds, and how many do.
+        self._wait_seconds = float("inf") if block is True else float(block)
+        self._waiting = 0
+        self._at_end = at_end
+        # Whether the thread waits for entries, and is to be told of one.
+        self._is_idle = False
         # Its lock may be taken again by the thread that has it: signal handlers and finalizers log too.
         self._changed = threading.Condition()
         self._queue: deque[_Item] = deque()
@@ -92,7 +107,7 @@ class Writer:
         return self._dropped
 
     def put(self, entry: Entry) -> None:
-        """Queue an entry, or count that it was dropped.
+        """Queue an entry, once there is room if that is to be waited for, or count that it was dropped.
 
         Raises
         ------
@@ -100,6 +115,8 @@ class Writer:
             Nothing is written any more. Told once; later entries are counted.
         """
         with self._changed:
+            if self._queued >= self._capacity and self._wait_seconds:
+                self._await_room()
             if self._end is not None:
                 self._dropped += 1
                 if not self._end_is_told:
@@ -110,6 +127,21 @@ class Writer:
             else:
                 self._queued += 1
                 self._append(entry)
+
+    def _await_room(self) -> None:
+        # The thread that makes room may not wait for it.
+        if threading.current_thread() is self._thread:
+            return
+        until = time.monotonic() + self._wait_seconds
+        self._waiting += 1
+        try:
+            while self._queued >= self._capacity and self._end is None and self._thread.is_alive():
+                left = until - time.monotonic()
+                if left <= 0:
+                    return
+                self._changed.wait(min(left, _LOOK_SECONDS))
+        finally:
+            self._waiting -= 1
 
     def drop(self) -> None:
         """Count an entry that is not to be written."""
@@ -145,6 +177,7 @@ class Writer:
         self._changed = threading.Condition()
         self._queue.clear()
         self._queued = 0
+        self._waiting = 0
         self._done = self._put
         if self._end is None:
             self._end = ForkedError(
@@ -153,12 +186,11 @@ class Writer:
             )
 
     def _append(self, item: _Item) -> None:
-        # Looked at before: a signal handler or a finalizer that logs may come in between, and then there
-        # is more than this one item behind it, of which the thread would never hear.
-        was_empty = not self._queue
+        # Whether the queue was empty says too little: a signal handler or a finalizer that logs may come in between, and wait
+        # until the thread has taken all.
         self._queue.append(item)
         self._put += 1
-        if was_empty:
+        if self._is_idle:
             self._changed.notify_all()
 
     def _drop(self) -> None:
@@ -170,11 +202,14 @@ class Writer:
         last.entries += 1
 
     def _run(self) -> None:
-        while batch := self._take():
-            self._write(batch)
-            with self._changed:
-                self._done += len(batch)
-                self._changed.notify_all()
+        try:
+            while batch := self._take():
+                self._write(batch)
+                with self._changed:
+                    self._done += len(batch)
+                    self._changed.notify_all()
+        finally:
+            self._at_end()
 
     def _take(self) -> list[_Item]:
         """Give what is written next; nothing at the end."""
@@ -182,13 +217,17 @@ class Writer:
         characters = 0
         with self._changed:
             while not self._queue and self._end is None:
+                self._is_idle = True
                 self._changed.wait()
+            self._is_idle = False
             while self._queue and len(batch) < _BATCH_ENTRIES and characters < _BATCH_CHARACTERS:
                 item = self._queue.popleft()
                 batch.append(item)
                 if not isinstance(item, _Gap):
                     self._queued -= 1
                     characters += len(item["message"])
+            if self._waiting:
+                self._changed.notify_all()
         return batch
 
     def _write(self, items: list[_Item]) -> None:

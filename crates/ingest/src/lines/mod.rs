@@ -47,6 +47,7 @@ mod report;
 mod roles;
 mod syslog;
 mod time;
+mod wrapped;
 
 pub use entry::read_entry;
 pub use format::Format;

@@ -10,6 +10,7 @@ use super::flaw::Flaw;
 use super::members::Members;
 use super::patterns::PatternReader;
 use super::time::Calendar;
+use super::wrapped::{self, Unwrapping};
 use super::{Format, SourceOptions, access, journal, json, logfmt, plain, syslog};
 
 /// Why a line was not, or not only, read as its format has it.
@@ -18,6 +19,9 @@ pub(super) const PARSE_ERROR: &str = "parse_error";
 const ORIGINAL: &str = "original";
 /// The same for lines that are not UTF-8.
 const ORIGINAL_BASE64: &str = "original_base64";
+
+/// The format of lines that the runtime of a container makes of its program's.
+const CRI: &str = "cri";
 
 /// What a line became.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +57,16 @@ pub struct LineParser {
     minute: access::LastMinute,
     members: Members,
     escapes: Vec<u8>,
+    /// Memory for a line within a line.
+    inner: NewEntry,
+    is_cri: bool,
     flaw: String,
 }
 
 impl LineParser {
     /// A parser of lines of a format. Of the options only those about time matter.
     pub fn new(format: Format, options: &SourceOptions) -> Self {
+        let is_cri = format.name() == CRI;
         let pattern = match &format {
             Format::Pattern(pattern) => Some(PatternReader::new(pattern)),
             _ => None,
@@ -70,6 +78,8 @@ impl LineParser {
             minute: access::LastMinute::default(),
             members: Members::default(),
             escapes: Vec::new(),
+            inner: NewEntry::default(),
+            is_cri,
             flaw: String::new(),
         }
     }
@@ -115,9 +125,13 @@ impl LineParser {
     }
 
     fn read(&mut self, line: &str, entry: &mut NewEntry) -> Result<(), Flaw> {
-        let Self { calendar, minute, members, escapes, pattern, .. } = self;
+        let Self { calendar, minute, members, escapes, pattern, inner, is_cri, .. } = self;
         if let Some(pattern) = pattern {
-            return pattern.parse(line, calendar, entry).map_err(|flaw| match flaw {
+            let read = pattern.parse(line, calendar, entry);
+            if *is_cri && read.is_ok() {
+                Unwrapping { members, escapes, calendar }.unwrap(entry, inner);
+            }
+            return read.map_err(|flaw| match flaw {
                 // What else there may be of a time and a level is better than nothing.
                 Flaw::Unread(why) => {
                     plain::parse(line, calendar, entry);
@@ -127,7 +141,13 @@ impl LineParser {
             });
         }
         match self.format {
-            Format::Json => json::parse(line, members, escapes, entry),
+            Format::Json => {
+                let read = json::parse(line, members, escapes, entry);
+                if read.is_ok() && wrapped::is_of_docker(line, entry) {
+                    Unwrapping { members, escapes, calendar }.unwrap(entry, inner);
+                }
+                read
+            }
             Format::Logfmt => logfmt::parse(line, members, entry),
             Format::Access => access::parse(line, minute, entry),
             Format::Syslog => syslog::parse(line, calendar, members, entry),

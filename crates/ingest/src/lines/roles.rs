@@ -1,5 +1,6 @@
 //! Members of a line that have a place of their own in an entry: its message, its time, its level.
 
+use minicbor::Decoder;
 use timestrata_logs::{Level, NewEntry, Scalar};
 
 use super::flaw::Flaw;
@@ -15,7 +16,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Of the names that logging libraries use, and that the journal has in JSON.
+    /// Of the names that logging libraries and collectors use (ECS, Serilog, hclog, OpenTelemetry, Google Cloud), and that the journal has in JSON.
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "message" => Self::Message(0),
@@ -24,6 +25,11 @@ impl Role {
             "event" => Self::Message(3),
             "body" => Self::Message(4),
             "MESSAGE" => Self::Message(5),
+            "@m" => Self::Message(6),
+            "@mt" => Self::Message(7),
+            "@message" => Self::Message(8),
+            "textPayload" => Self::Message(9),
+            "Body" => Self::Message(10),
             "timestamp" => Self::Time(0),
             "time" => Self::Time(1),
             "ts" => Self::Time(2),
@@ -32,16 +38,36 @@ impl Role {
             "date" => Self::Time(5),
             "_SOURCE_REALTIME_TIMESTAMP" => Self::Time(6),
             "__REALTIME_TIMESTAMP" => Self::Time(7),
+            "@t" => Self::Time(8),
+            "timeUnixNano" => Self::Time(9),
+            "Timestamp" => Self::Time(10),
+            "observedTimeUnixNano" => Self::Time(11),
             "level" => Self::Level(0),
             "severity" => Self::Level(1),
             "lvl" => Self::Level(2),
             "loglevel" => Self::Level(3),
             "levelname" => Self::Level(4),
             "PRIORITY" => Self::Level(5),
+            "log.level" => Self::Level(6),
+            "@l" => Self::Level(7),
+            "@level" => Self::Level(8),
+            "severityText" => Self::Level(9),
+            "SeverityText" => Self::Level(10),
             _ => return None,
         })
     }
 }
+
+/// Where some have their time, level and message in an object: mongod; ECS; Rust's tracing, Google Cloud and OpenTelemetry.
+const TIME_PATHS: [(&str, &str); 1] = [("t", "$date")];
+const LEVEL_PATHS: [(&str, &str); 1] = [("log", "level")];
+const MESSAGE_PATHS: [(&str, &str); 5] = [
+    ("fields", "message"),
+    ("jsonPayload", "message"),
+    ("jsonPayload", "msg"),
+    ("body", "stringValue"),
+    ("Body", "stringValue"),
+];
 
 /// What was found for a role: the rank, the member's number, what it says.
 type FoundRole<T> = Option<(u8, usize, T)>;
@@ -64,15 +90,26 @@ pub(super) fn fill(members: &Members, line: &str, entry: &mut NewEntry) {
         }
     }
     let taken = [at(&message), at(&time), at(&level)];
+    let within = |paths: &[(&str, &str)]| {
+        let at_path = |(name, key): &(&str, &str)| {
+            nested(members.iter().find(|item| item.name == *name)?.value, key)
+        };
+        paths.iter().find_map(at_path)
+    };
     for (index, item) in members.iter().enumerate() {
         if !taken.contains(&Some(index)) {
             entry.fields.add(item.name, |out| out.extend_from_slice(item.value));
         }
     }
-    entry.source_time = time.map(|(.., time)| time);
-    entry.level = level.map(|(.., level)| level);
-    entry.message.push_str(match message {
-        Some((.., text)) => text,
+    // What lies deeper stays where it is, too.
+    let time = time.map(|(.., time)| time);
+    entry.source_time = time.or_else(|| time_of(within(&TIME_PATHS)?));
+    let level = level.map(|(.., level)| level);
+    let deeper = || level_of(within(&LEVEL_PATHS)?, || false);
+    entry.level = level.or_else(deeper).or_else(|| level_of_mongod(members));
+    let message = message.map(|(.., text)| text);
+    entry.message.push_str(match message.or_else(|| text_of(within(&MESSAGE_PATHS)?)) {
+        Some(text) => text,
         None if entry.fields.is_empty() => line,
         None => "",
     });
@@ -134,4 +171,36 @@ fn is_of_node(members: &Members) -> bool {
     };
     is("pid", |pid| matches!(pid, Scalar::Int(_)))
         && is("hostname", |host| matches!(host, Scalar::Text(_)))
+}
+
+/// The value that an object has at a key.
+fn nested<'a>(item: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    let mut reader = Decoder::new(item);
+    let count = reader.map().ok()??;
+    for _ in 0..count {
+        let name = reader.str().ok()?;
+        let start = reader.position();
+        reader.skip().ok()?;
+        if name == key {
+            return item.get(start..reader.position());
+        }
+    }
+    None
+}
+
+/// The level of a line of mongod, which has a letter for it, and a context and a component beside it.
+fn level_of_mongod(members: &Members) -> Option<Level> {
+    let text = |name: &str| {
+        members.iter().find(|item| item.name == name).and_then(|item| text_of(item.value))
+    };
+    text("c").and(text("ctx"))?;
+    Some(match text("s")? {
+        "F" => Level::Fatal,
+        "E" => Level::Error,
+        "W" => Level::Warn,
+        "I" => Level::Info,
+        "D1" | "D2" | "D3" => Level::Debug,
+        "D4" | "D5" => Level::Trace,
+        _ => return None,
+    })
 }

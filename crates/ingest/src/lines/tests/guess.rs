@@ -37,7 +37,6 @@ fn what_may_be_any_programs_is_plain() {
         "a=1 is what I said",
         "2026-11-23 13:09:20 status installed x",
         "2026-11-23T13:09:20Z ERROR my_app: m",
-        "2026-11-23T13:09:20Z stdout F m",
         "Nov 23 13:09:20 Starting the engine",
         "[2016-12-19 20:44:59,210] TRACE m",
         "[1, 2]",

@@ -84,6 +84,100 @@ fn text_is_a_time_in_the_usual_forms() {
     }
 }
 
+/// What collectors and loggers have at other names, or deeper. The lines are made up, in the form that they write.
+#[test]
+fn messages_times_and_levels_are_found_where_collectors_and_loggers_have_them() {
+    let second = "2026-10-18T18:01:47Z";
+    for (line, level, message) in [
+        (r#"{"@timestamp":"2026-10-18T18:01:47Z","log.level":"WARN","message":"m"}"#, "warn", "m"),
+        (
+            r#"{"@timestamp":"2026-10-18T18:01:47Z","log":{"level":"error","logger":"x"},"message":"m"}"#,
+            "error",
+            "m",
+        ),
+        (
+            r#"{"@t":"2026-10-18T18:01:47Z","@mt":"said {n}","@l":"Warning","n":3}"#,
+            "warn",
+            "said {n}",
+        ),
+        (r#"{"@timestamp":"2026-10-18T18:01:47Z","@level":"debug","@message":"m"}"#, "debug", "m"),
+        (
+            r#"{"timestamp":"2026-10-18T18:01:47Z","level":"INFO","fields":{"message":"m","n":1},"target":"a::b"}"#,
+            "info",
+            "m",
+        ),
+        (
+            r#"{"timestamp":"2026-10-18T18:01:47Z","severity":"ERROR","textPayload":"m"}"#,
+            "error",
+            "m",
+        ),
+        (
+            r#"{"timestamp":"2026-10-18T18:01:47Z","severity":"ERROR","jsonPayload":{"n":1,"message":"m"}}"#,
+            "error",
+            "m",
+        ),
+        (
+            r#"{"timeUnixNano":"1792346507000000000","severityText":"WARN","body":{"stringValue":"m"},"attributes":[]}"#,
+            "warn",
+            "m",
+        ),
+        (
+            r#"{"t":{"$date":"2026-10-18T20:01:47.000+02:00"},"s":"W","c":"NETWORK","id":22943,"ctx":"listener","msg":"m"}"#,
+            "warn",
+            "m",
+        ),
+    ] {
+        let entry = read(Format::Json, line);
+        assert_eq!(entry.source_time, Some(at(second)), "{line}");
+        let told = entry.level.map(|level| level.to_string());
+        assert_eq!((told.as_deref(), entry.message.as_str()), (Some(level), message), "{line}");
+    }
+    // A letter that is called so may be anything.
+    assert_eq!(read(Format::Json, r#"{"s":"W","msg":"m"}"#).level, None);
+}
+
+#[test]
+fn lines_of_programs_in_containers_are_taken_out_of_those_of_the_runtime() {
+    let docker = |log: &str| {
+        let text = serde_json::to_string(&format!("{log}\n")).unwrap();
+        read(
+            Format::Json,
+            format!(r#"{{"log":{text},"stream":"stderr","time":"2026-10-18T18:01:47.5Z"}}"#),
+        )
+    };
+    let cri =
+        |log: &str| read("cri".parse().unwrap(), format!("2026-10-18T18:01:47.5Z stderr F {log}"));
+    for (is_cri, read_in) in [(false, &docker as &dyn Fn(&str) -> NewEntry), (true, &cri)] {
+        let tag = if is_cri { r#" tag="F""# } else { "" };
+        let entry = read_in("started");
+        assert_eq!(
+            (entry.source_time, entry.message.as_str()),
+            (Some(at("2026-10-18T18:01:47.5Z")), "started")
+        );
+        let entry = read_in("2026-10-18 18:01:46 [error] no route");
+        assert_eq!(entry.source_time, Some(at("2026-10-18T18:01:46Z")));
+        assert_eq!(
+            (entry.level.map(|level| level.to_string()).as_deref(), entry.message.as_str()),
+            (Some("error"), "no route")
+        );
+        let entry = read_in(r#"{"level":"warn","msg":"slow","ms":12,"stream":"own"}"#);
+        assert_eq!(entry.source_time, Some(at("2026-10-18T18:01:47.5Z")));
+        assert_eq!(
+            (entry.level.map(|level| level.to_string()).as_deref(), entry.message.as_str()),
+            (Some("warn"), "slow")
+        );
+        assert_eq!(fields(&entry), format!(r#"stream="stderr"{tag} ms=12 log_stream="own""#));
+        let entry = read_in("{no json");
+        assert_eq!((entry.level, entry.message.as_str()), (None, "{no json"));
+    }
+    // A program's own line that has such a field.
+    let own = read(
+        Format::Json,
+        r#"{"msg":"2026-10-18 18:01:46 x","stream":"stdout","time":"2026-10-18T18:01:47Z"}"#,
+    );
+    assert_eq!(own.message, "2026-10-18 18:01:46 x");
+}
+
 #[test]
 fn odd_zones_and_years_are_taken_as_they_are_or_kept_as_text() {
     for (text, expected) in [

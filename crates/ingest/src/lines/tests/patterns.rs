@@ -61,6 +61,13 @@ const EXAMPLES: &[Example] = &[
         "up",
         r#"tag="ActivityManager" pid=585"#,
     ),
+    with(
+        "cri",
+        "2026-10-18T18:01:47.978123456Z stdout F said",
+        (Some("2026-10-18T18:01:47.978123456Z"), None),
+        "said",
+        r#"stream="stdout" tag="F""#,
+    ),
     example(
         "bluegene",
         "- 1117838570 2005.06.03 R02-N0 2005-06-03-15.42.50.675872 R02-N0 RAS KERNEL INFO cache corrected",

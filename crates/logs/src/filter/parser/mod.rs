@@ -102,6 +102,12 @@ fn term(input: &mut FilterText<'_>) -> Parsed<Expr> {
     if peek(opt(no_term)).parse_next(input)?.is_some() {
         return Err(Fault::expected("a term", input));
     }
+    let begun: &str = *input.input;
+    if begun.split(char::is_whitespace).next() == Some("|") {
+        let problem = "a bar alone says nothing: `or` stands between terms, facets and SQL over \
+                       search(log, 'filter') count by fields, and a text needs quotes";
+        return Err(Fault::at(input.current_token_start(), problem));
+    }
     let expr = match input.state.within.clone() {
         Some(target) => test(target, input)?,
         None => match opt(name).parse_next(input)? {
@@ -118,7 +124,14 @@ fn term(input: &mut FilterText<'_>) -> Parsed<Expr> {
     };
     let end = alt((eof.void(), ')'.void(), one_of(char::is_whitespace).void()));
     if peek(opt(end)).parse_next(input)?.is_none() {
-        let what = "a blank behind a term (a text with parentheses or quotes in it needs quotes)";
+        let term = begun.get(..begun.len() - input.input.len()).unwrap_or_default();
+        let what = match term.starts_with('/') || term.contains(":/") {
+            true => {
+                "a blank behind a regular expression, which begins with a slash (a path needs \
+                 quotes: \"/api/v1\")"
+            }
+            false => "a blank behind a term (a text with parentheses or quotes in it needs quotes)",
+        };
         return Err(Fault::expected(what, input).cut());
     }
     blanks(input)?;

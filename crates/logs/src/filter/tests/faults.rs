@@ -67,7 +67,21 @@ fn a_term_is_expected() {
         "expected a blank behind a term (a text with parentheses or quotes in it needs quotes)";
     expect("main(x)", 5, &format!("{what}, found '(x)'"));
     expect("\"a\"b", 4, &format!("{what}, found 'b'"));
+    let what = "expected a blank behind a regular expression, which begins with a slash (a path needs quotes: \
+                \"/api/v1\")";
     expect("/a/x", 4, &format!("{what}, found 'x'"));
+    expect("/api/v1", 6, &format!("{what}, found 'v1'"));
+    expect("a path:/api/v1 b", 13, &format!("{what}, found 'v1'"));
+}
+
+/// Other systems count behind a bar; as a word it would find nothing, without a word.
+#[test]
+fn a_bar_alone_is_refused() {
+    let what = "a bar alone says nothing: `or` stands between terms, facets and SQL over \
+                search(log, 'filter') count by fields, and a text needs quotes";
+    expect("error | stats count by host", 7, what);
+    expect("error and |", 11, what);
+    assert!("error \"|\" a|b".parse::<Filter>().is_ok());
 }
 
 #[test]
