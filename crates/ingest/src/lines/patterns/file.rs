@@ -40,10 +40,24 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
+impl OneOrMore {
+    fn list(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::More(all) => all,
+        }
+    }
+}
+
 impl Default for OneOrMore {
     fn default() -> Self {
         Self::More(Vec::new())
     }
+}
+
+/// The formats of a file that is known to be right: to try all expressions takes longer than to read a small log.
+pub(super) fn known_patterns(text: &str) -> Result<Vec<Pattern>> {
+    read(text, "known.toml", |_| Ok(()))
 }
 
 /// The formats of a file.
@@ -51,14 +65,22 @@ impl Default for OneOrMore {
 /// # Errors
 /// `InvalidArgument` that says which of them is wrong, and what of it.
 pub(super) fn patterns(text: &str, file: &str) -> Result<Vec<Pattern>> {
+    read(text, file, Described::check)
+}
+
+fn read(
+    text: &str,
+    file: &str,
+    check: impl Fn(&Described) -> std::result::Result<(), String>,
+) -> Result<Vec<Pattern>> {
     let wrong = |what: String| Error::new(ErrorKind::InvalidArgument, format!("{file}: {what}"));
     let read: File =
         toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
     let mut patterns: Vec<Pattern> = Vec::new();
     for described in read.format {
         let name = described.name.clone();
-        let pattern =
-            described.pattern().map_err(|what| wrong(format!("format {name:?}: {what}")))?;
+        let pattern = check(&described).and_then(|()| described.pattern());
+        let pattern = pattern.map_err(|what| wrong(format!("format {name:?}: {what}")))?;
         if patterns.iter().any(|known| known.name.eq_ignore_ascii_case(&name)) {
             return Err(wrong(format!("format {name:?} is there twice")));
         }
@@ -68,7 +90,8 @@ pub(super) fn patterns(text: &str, file: &str) -> Result<Vec<Pattern>> {
 }
 
 impl Described {
-    fn pattern(self) -> std::result::Result<Pattern, String> {
+    /// Says what is wrong with it, but for what [`pattern`](Self::pattern) does.
+    fn check(&self) -> std::result::Result<(), String> {
         check_name(&self.name)?;
         let regex =
             Regex::new(&anchored(&self.pattern)).map_err(|error| format!("pattern: {error}"))?;
@@ -79,16 +102,16 @@ impl Described {
         if !has("message") {
             return Err("pattern: it has no group (?<message>...)".to_owned());
         }
-        let times = match self.time {
-            OneOrMore::One(time) => vec![time],
-            OneOrMore::More(times) => times,
-        };
-        if times.is_empty() == has("time") {
+        if self.time.list().is_empty() == has("time") {
             return Err("a pattern with a group (?<time>...) has a `time`, which says how it is \
                         written, and no other has one"
                 .to_owned());
         }
-        let times = times.iter().map(|time| TimeFormat::new(time));
+        Ok(())
+    }
+
+    fn pattern(self) -> std::result::Result<Pattern, String> {
+        let times = self.time.list().iter().map(|time| TimeFormat::new(time));
         let times = times.collect::<Result<_>>().map_err(|error| error.message().to_owned())?;
         let level = |(word, name): (String, String)| match Level::of_name(name.as_bytes()) {
             Some(level) => Ok((word, level)),

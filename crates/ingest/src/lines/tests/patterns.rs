@@ -410,6 +410,14 @@ fn each_known_format_is_told_by_its_lines_and_takes_them_apart() {
     }
 }
 
+/// The table that comes with it is read without being checked.
+#[test]
+fn the_table_that_comes_with_it_is_one_that_users_could_write() {
+    let text = include_str!("../patterns/known.toml");
+    let formats = LogFormats::known().with_file(text, "known.toml").unwrap();
+    assert!(formats.names().eq(LogFormats::known().names()));
+}
+
 /// Who reads by code of its own reads as it did.
 #[test]
 fn lines_of_other_formats_are_in_no_table() {
