@@ -114,16 +114,15 @@ impl Joins {
     }
 
     fn is_head(&self, line: &[u8]) -> bool {
-        let text = String::from_utf8_lossy(line);
         match &self.heads {
             Heads::Unknown => false,
-            Heads::Times => plain::has_time(&text),
+            Heads::Times => plain::has_time(&String::from_utf8_lossy(line)),
             // A priority, a month, or the year of a time.
             Heads::Syslog => {
                 matches!(line.first(), Some(b'<' | b'0'..=b'9'))
                     || line.get(..3).is_some_and(|name| super::time::month_of(name).is_some())
             }
-            Heads::Pattern(pattern) => pattern.fits(&text),
+            Heads::Pattern(pattern) => pattern.fits(&String::from_utf8_lossy(line)),
         }
     }
 }

@@ -4,7 +4,7 @@ use minicbor::Decoder;
 use timestrata_logs::{Level, NewEntry, Scalar};
 
 use super::flaw::Flaw;
-use super::members::{Members, Repeats};
+use super::members::{Item, Members, Repeats};
 use super::time;
 
 /// What a member is in an entry, with its rank: of several that can be read, the least one is it.
@@ -90,9 +90,13 @@ pub(super) fn fill(members: &Members, line: &str, entry: &mut NewEntry) {
         }
     }
     let taken = [at(&message), at(&time), at(&level)];
+    let objects: Vec<Item<'_>> = match (message.is_some(), time.is_some(), level.is_some()) {
+        (true, true, true) => Vec::new(),
+        _ => members.iter().filter(|item| is_object(item.value)).collect(),
+    };
     let within = |paths: &[(&str, &str)]| {
         let at_path = |(name, key): &(&str, &str)| {
-            nested(members.iter().find(|item| item.name == *name)?.value, key)
+            nested(objects.iter().find(|item| item.name == *name)?.value, key)
         };
         paths.iter().find_map(at_path)
     };
@@ -173,6 +177,11 @@ fn is_of_node(members: &Members) -> bool {
         && is("hostname", |host| matches!(host, Scalar::Text(_)))
 }
 
+/// Whether a value is an object: CBOR says so in its first three bits.
+fn is_object(item: &[u8]) -> bool {
+    item.first().is_some_and(|first| first >> 5 == 5)
+}
+
 /// The value that an object has at a key.
 fn nested<'a>(item: &'a [u8], key: &str) -> Option<&'a [u8]> {
     let mut reader = Decoder::new(item);
@@ -190,6 +199,8 @@ fn nested<'a>(item: &'a [u8], key: &str) -> Option<&'a [u8]> {
 
 /// The level of a line of mongod, which has a letter for it, and a context and a component beside it.
 fn level_of_mongod(members: &Members) -> Option<Level> {
+    // It begins with its time, and has few members.
+    members.iter().next().filter(|first| first.name == "t" && is_object(first.value))?;
     let text = |name: &str| {
         members.iter().find(|item| item.name == name).and_then(|item| text_of(item.value))
     };

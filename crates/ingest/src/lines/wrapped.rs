@@ -15,7 +15,7 @@ const PREFIX: &str = "log_";
 
 /// Whether a line of JSON is one that docker made.
 pub(super) fn is_of_docker(line: &str, entry: &NewEntry) -> bool {
-    line.contains("\"log\":\"") && entry.source_time.is_some() && has_stream(entry)
+    entry.source_time.is_some() && has_stream(entry) && line.contains("\"log\":\"")
 }
 
 fn has_stream(entry: &NewEntry) -> bool {

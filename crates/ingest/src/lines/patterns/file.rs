@@ -8,7 +8,7 @@ use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_logs::Level;
 use timestrata_values::time_format::TimeFormat;
 
-use super::{Pattern, anchored};
+use super::{MESSAGE, Pattern, anchored};
 use crate::lines::Format;
 
 const NAME_BYTES_MAX: usize = 40;
@@ -93,13 +93,15 @@ impl Described {
     /// Says what is wrong with it, but for what [`pattern`](Self::pattern) does.
     fn check(&self) -> std::result::Result<(), String> {
         check_name(&self.name)?;
-        let regex =
-            Regex::new(&anchored(&self.pattern)).map_err(|error| format!("pattern: {error}"))?;
+        let whole =
+            |pattern: &str| Regex::new(pattern).map_err(|error| format!("pattern: {error}"));
+        // First as it was written, so that what is wrong is shown so.
+        let regex = whole(&self.pattern).and(whole(&anchored(&self.pattern)))?;
         let has = |group: &str| regex.capture_names().flatten().any(|name| name == group);
         if regex.captures_len() != regex.capture_names().flatten().count() + 1 {
             return Err("pattern: a group without a name says nothing: write (?:...)".to_owned());
         }
-        if !has("message") {
+        if !has("message") && !self.pattern.ends_with(MESSAGE) {
             return Err("pattern: it has no group (?<message>...)".to_owned());
         }
         if self.time.list().is_empty() == has("time") {

@@ -45,6 +45,11 @@ impl Pattern {
         &self.noun
     }
 
+    /// Whether the message is all that is behind what the expression finds.
+    fn has_message_behind(&self) -> bool {
+        self.text.ends_with(MESSAGE)
+    }
+
     /// The expression, which was tried when the table was read.
     fn regex(&self) -> Option<&Regex> {
         if self.regex.get().is_none() {
@@ -58,8 +63,14 @@ impl Pattern {
 /// expression ten times as large.
 fn anchored(pattern: &str) -> String {
     let pattern = pattern.replace(r"\d", "[0-9]").replace(r"\w", "[0-9A-Za-z_]");
-    format!("^(?:{pattern})$")
+    match pattern.strip_suffix(MESSAGE) {
+        Some(head) => format!("^(?:{head})"),
+        None => format!("^(?:{pattern})$"),
+    }
 }
+
+/// How most patterns end. Whatever follows the rest is the message then, so that the expression need not walk over it.
+const MESSAGE: &str = "(?<message>.*)";
 
 impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

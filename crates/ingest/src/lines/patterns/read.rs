@@ -73,8 +73,11 @@ impl PatternReader {
         let (Some(regex), Some(found)) = (pattern.regex(), found) else {
             return Err(Flaw::unread("its format is none"));
         };
-        if regex.captures_read(found, line).is_none() {
+        let Some(head) = regex.captures_read(found, line) else {
             return Err(Flaw::unread(format!("not in the format {}", pattern.name)));
+        };
+        if pattern.has_message_behind() {
+            entry.message.push_str(line.get(head.end()..).unwrap_or_default());
         }
         let text = |place: usize| found.get(place).and_then(|(from, to)| line.get(from..to));
         let of = |group: &Group| {
