@@ -15,6 +15,9 @@ use super::patterns::PatternReader;
 use super::plain;
 use super::{Format, SourceOptions};
 
+/// How a trace of Python begins, also behind something else.
+const PYTHON: &[u8] = b"Traceback (most recent call last):";
+
 /// How the first line of a record is told from those that follow it.
 #[derive(Debug)]
 enum Heads {
@@ -80,7 +83,12 @@ impl Joins {
 
     /// Begins a record, by its first line.
     pub(super) fn begin(&mut self, head: &[u8]) {
-        self.trace = begun(head).map_or(Trace::None, |(trace, _)| trace);
+        self.trace = match self.heads {
+            Heads::Unknown => begun(head).map_or(Trace::None, |(trace, _)| trace),
+            // Others don't stand behind a time.
+            _ if head.ends_with(PYTHON) => Trace::Python,
+            _ => Trace::None,
+        };
     }
 
     /// Whether a line belongs to the record. An empty one does if one behind it does.
@@ -146,7 +154,6 @@ fn have_times(start: &[u8]) -> bool {
 
 /// The trace that a line begins, or goes on with; and whether it can only be the latter.
 fn begun(line: &[u8]) -> Option<(Trace, bool)> {
-    const PYTHON: &[u8] = b"Traceback (most recent call last):";
     const CHAINED: [&[u8]; 2] = [
         b"During handling of the above exception, another exception occurred:",
         b"The above exception was the direct cause of the following exception:",
