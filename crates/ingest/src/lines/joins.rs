@@ -11,7 +11,7 @@
 //!
 //! Where a format has no heads (plain text without times), only lines that can't be anything else than parts of a trace are joined.
 
-use super::patterns::PatternReader;
+use super::patterns::{PatternReader, without_colours};
 use super::plain;
 use super::{Format, SourceOptions};
 
@@ -124,7 +124,7 @@ impl Joins {
     fn is_head(&self, line: &[u8]) -> bool {
         match &self.heads {
             Heads::Unknown => false,
-            Heads::Times => plain::has_time(&String::from_utf8_lossy(line)),
+            Heads::Times => has_time(line),
             // A priority, a month, or the year of a time.
             Heads::Syslog => {
                 matches!(line.first(), Some(b'<' | b'0'..=b'9'))
@@ -147,9 +147,13 @@ fn have_times(start: &[u8]) -> bool {
     let (mut all, mut with_time) = (0, 0);
     for head in heads {
         all += 1;
-        with_time += usize::from(plain::has_time(&String::from_utf8_lossy(head)));
+        with_time += usize::from(has_time(head));
     }
     with_time * 4 >= all && with_time > 0
+}
+
+fn has_time(line: &[u8]) -> bool {
+    plain::has_time(&without_colours(&String::from_utf8_lossy(line)))
 }
 
 /// The trace that a line begins, or goes on with; and whether it can only be the latter.

@@ -8,7 +8,7 @@ use timestrata_logs::NewEntry;
 
 use super::flaw::Flaw;
 use super::members::Members;
-use super::patterns::PatternReader;
+use super::patterns::{PatternReader, without_colours};
 use super::time::Calendar;
 use super::wrapped::{self, Unwrapping};
 use super::{Format, SourceOptions, access, journal, json, logfmt, plain, syslog};
@@ -134,7 +134,7 @@ impl LineParser {
             return read.map_err(|flaw| match flaw {
                 // What else there may be of a time and a level is better than nothing.
                 Flaw::Unread(why) => {
-                    plain::parse(line, calendar, entry);
+                    plain::parse(&without_colours(line), calendar, entry);
                     Flaw::Noted(why)
                 }
                 other => other,
@@ -152,7 +152,7 @@ impl LineParser {
             Format::Access => access::parse(line, minute, entry),
             Format::Syslog => syslog::parse(line, calendar, members, entry),
             Format::Journal | Format::Plain | Format::Pattern(_) => {
-                plain::parse(line, calendar, entry);
+                plain::parse(&without_colours(line), calendar, entry);
                 Ok(())
             }
         }

@@ -22,7 +22,7 @@ use timestrata_values::time_format::TimeFormat;
 
 use super::Format;
 
-pub(super) use read::PatternReader;
+pub(super) use read::{PatternReader, without_colours};
 
 /// A format of lines that a table says.
 pub struct Pattern {

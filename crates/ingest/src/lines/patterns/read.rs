@@ -185,7 +185,7 @@ pub(super) fn plain_text(line: &[u8]) -> String {
 }
 
 /// Without the escape sequences (`ESC [ ... letter`) by which a terminal shows colours.
-fn without_colours(line: &str) -> Cow<'_, str> {
+pub(in crate::lines) fn without_colours(line: &str) -> Cow<'_, str> {
     const BEGIN: &str = "\u{1b}[";
     if !line.contains(BEGIN) {
         return Cow::Borrowed(line);

@@ -442,6 +442,11 @@ fn colours_are_no_part_of_a_line() {
     assert_eq!(told.format.name(), "python");
     let entry = read(told.format, line);
     assert_eq!((entry.level, entry.message.as_str()), (Some(Level::Warn), "slow \u{1b}[4C"));
+    let line = "\u{1b}[2m2026-10-18T18:01:47.5Z\u{1b}[0m \u{1b}[33m WARN\u{1b}[0m \u{1b}[2mshop\u{1b}[0m: slow";
+    let (entries, _) = read_all(format!("{line}\n  more\n").as_bytes(), options());
+    let entry = &entries[0].1;
+    assert_eq!((entries.len(), entry.source_time), (1, Some(at("2026-10-18T18:01:47.5Z"))));
+    assert_eq!((entry.level, entry.message.as_str()), (Some(Level::Warn), "shop: slow\n  more"));
 }
 
 #[test]
