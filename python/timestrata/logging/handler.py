@@ -86,7 +86,7 @@ class Handler(logging.Handler):
     >>> handler = {"class": "timestrata.logging.Handler", "path": directory, "log": "app", "level": "INFO"}
     >>> doors = {"handlers": ["store"], "level": "INFO", "propagate": False}
     >>> config = {"version": 1, "handlers": {"store": handler}, "loggers": {"example.gates": doors}}
-    >>> logging.config.dictConfig(config)
+    >>> logging.config.dictConfig({**config, "disable_existing_loggers": False})
     >>> logging.getLogger("example.gates").info("opened")
     >>> logging.getLogger("example.gates").handlers[0].close()
     >>> timestrata.open(directory, mode="r").logs("app").count()

@@ -119,6 +119,11 @@ impl CheckReport {
 /// `NotFound` or `NotAStore` if there is no store, `UnsupportedVersion` for one of a newer
 /// format, `Io` if the disk refuses; damage is in the report, not an error.
 pub fn check(io: &Io, dir: &Path) -> Result<CheckReport> {
+    check_parts(io, dir, true)
+}
+
+/// As [`check`]; of a store in memory, which has no log, without one.
+pub(crate) fn check_parts(io: &Io, dir: &Path, has_log: bool) -> Result<CheckReport> {
     let manifest_path = dir.join(MANIFEST_NAME);
     let mut tries = Tries::begin(&*io.clock);
     let loaded = loop {
@@ -144,7 +149,10 @@ pub fn check(io: &Io, dir: &Path) -> Result<CheckReport> {
         damage: Arc::default(),
     };
     check_runs(&folder, dir, &loaded, &mut report)?;
-    let loaded = check_log(io, dir, loaded, &mut report)?;
+    let loaded = match has_log {
+        true => check_log(io, dir, loaded, &mut report)?,
+        false => loaded,
+    };
     check_names(io, dir, &loaded, &mut report)?;
     check_past(&folder, dir, loaded, &mut report)?;
     Ok(report)

@@ -185,7 +185,9 @@ impl Store {
     /// ```
     pub fn check(&self) -> Result<CheckReport> {
         self.engine().check_open()?;
-        let report = crate::check::check(&self.engine().io, &self.engine().dir)?;
+        let engine = self.engine();
+        let has_log = engine.wal.is_some() || self.is_read_only();
+        let report = crate::check::check_parts(&engine.io, &engine.dir, has_log)?;
         // Nothing is flushed for it: rows that are in no run yet are counted.
         let memory_rows = self.stats().streams.iter().map(|stream| stream.memtable_rows).sum();
         Ok(CheckReport { memory_rows, ..report })

@@ -358,3 +358,17 @@ fn commits_are_numbered_on_behind_a_clean_close_whose_streams_have_gone() {
     assert!(numbered(&killed, other) > before);
     assert!(numbered(&store, other) > before);
 }
+
+/// It was told to lack a segment, which would have been damage.
+#[test]
+fn a_store_in_memory_has_no_log_to_lose() {
+    let store = Store::memory(Settings::default()).unwrap();
+    let stream = store.create_stream(keep("events")).unwrap();
+    insert(&store, stream, &rows(0), Durability::Written);
+    for _ in 0..2 {
+        let report = store.check().unwrap();
+        assert!(report.findings.is_empty() && report.is_sound(), "{report:?}");
+        store.flush().unwrap();
+    }
+    assert_eq!(store.check().unwrap().rows, ROWS_A_FLUSH as u64);
+}
