@@ -135,8 +135,16 @@ impl Pipe {
         }
     }
 
+    /// Sends pieces, the large ones bit by bit: those that wait for the client keep all of the memory that they are of, and so
+    /// there are none of many batches.
     fn send_all(&mut self, pieces: Vec<Bytes>) -> std::result::Result<(), ArrowError> {
-        Ok(pieces.into_iter().try_for_each(|piece| self.send_piece(piece))?)
+        for mut piece in pieces {
+            while piece.len() > PIECE_BYTES {
+                self.send_piece(piece.split_to(PIECE_BYTES))?;
+            }
+            self.send_piece(piece)?;
+        }
+        Ok(())
     }
 
     fn send_piece(&mut self, piece: Bytes) -> io::Result<()> {
