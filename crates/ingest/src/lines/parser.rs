@@ -113,7 +113,11 @@ impl LineParser {
         let read = match text.split_once('\n') {
             Some((head, rest)) => {
                 let read = self.read(head.trim_end_matches('\r'), entry);
-                read.inspect(|()| append_lines(rest, entry))
+                // What can't be read at all is kept as a whole.
+                if !matches!(read, Err(Flaw::Unread(_))) {
+                    append_lines(rest, entry);
+                }
+                read
             }
             None => self.read(&text, entry),
         };

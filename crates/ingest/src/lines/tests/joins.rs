@@ -86,6 +86,21 @@ fn what_is_indented_belongs_to_a_line_with_a_time() {
     assert_eq!(found, expected);
 }
 
+/// The lines behind one that is not in its format were lost.
+#[test]
+fn what_is_behind_a_line_that_is_not_in_its_format_is_kept_with_it() {
+    let head = "2026-11-23 13:09:20,123 - app - ERROR - it failed\n";
+    let odd = "and so on\n  more\n    of it\n2026-11-23 13:09:21 [warn] odd\n  too\n";
+    let log = format!("{head}{head}{head}{odd}");
+    let (entries, report) = read_all(log.as_bytes(), options());
+    let found: Vec<_> = entries.iter().map(|(_, entry)| entry.message.as_str()).collect();
+    assert_eq!(found[3..], ["and so on\n  more\n    of it", "odd\n  too"]);
+    assert_eq!(report.parse_errors, 2);
+    let bad = "Nov 23 13:09:20 host app[7]: m\n".repeat(3) + "no syslog\n  more\n";
+    let (entries, _) = read_all(bad.as_bytes(), options());
+    assert_eq!(entries[3].1.message, "no syslog\n  more");
+}
+
 #[test]
 fn without_times_only_traces_are_joined() {
     let log =
