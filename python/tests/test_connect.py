@@ -43,10 +43,6 @@ CLASSES: dict[type, type] = {
 LEFT_OUT = {
     "Store.timelog": {"schema"},  # a server makes no typed time log
     "Store.table": {"schema"},  # a table of a server comes into being with its first rows
-    # A server makes a log as its first entries need it.
-    "Store.logs": {
-        "message_bytes_max", "columns_max", "retention_age", "retention_bytes", "compression",
-    },
     "Table.scan": {"skip_damaged"},  # a server gives all rows, or says what is damaged
     "Topic.checkpoint": {"key"},  # no key goes over the network: the server signs by its own
     "Producer.send_batch": {"also"},  # a request changes one model

@@ -187,6 +187,29 @@ def test_entries_go_in_and_come_out_as_they_are(either: Any) -> None:
     assert logs.count() == 6
 
 
+def test_logs_have_a_clock_and_figures(either: Any) -> None:
+    logs = either.logs("clocked", clock="source_time", retention_age=86_400.0)
+    assert (logs.describe()["clock"], logs.describe()["retention_age"]) == ("source_time", 86_400.0)
+    logs.write_many([
+        {"message": "second", "source_time": 2, "fields": {"n": 2}},
+        {"message": "first", "source_time": 1, "fields": {"n": 1}},
+    ])
+    found = list(logs.search())
+    assert [entry.message for entry in found] == ["first", "second"]
+    assert [entry.message for entry in logs.search(after=found[0])] == ["second"]
+    assert [entry.message for entry in logs.search(by="timestamp")] == ["second", "first"]
+    assert logs.stats("| stats sum(n)").to_pylist() == [{"sum(n)": 3.0}]
+    either.logs("plain").write("third")
+    told = either.log_stats(["clocked", "plain"], "| stats count by log").to_pylist()
+    assert told == [{"log": "clocked", "count": 2}, {"log": "plain", "count": 1}]
+    logs.set_retention()
+    either.logs("clocked", clock="timestamp")
+    assert (logs.describe()["clock"], logs.describe()["retention_age"]) == ("timestamp", None)
+    assert logs.columns == [] and logs.message_bytes_max == 1 << 20
+    with pytest.raises(timestrata.AlreadyExistsError):
+        either.logs("clocked", message_bytes_max=5_000)
+
+
 def test_logs_are_searched(either: Any) -> None:
     logs = either.logs("searched")
     stamps = [logs.write("served", level="error" if status >= 500 else "info", status=status) for status in (200, 404, 503)]

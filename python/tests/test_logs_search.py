@@ -16,7 +16,9 @@ WORDS = ["disk", "net", "fan"]
 
 @pytest.fixture
 def logs(store: Store) -> Logs:
-    """Thirty entries, of which every fifth says no source time; the others are out of order."""
+    """Thirty entries, of which every fifth says no source time, so that its arrival stands for it; the others are out
+    of order.
+    """
     logs = store.logs("app")
     logs.write_many(
         {
@@ -49,10 +51,13 @@ def test_ranges_are_half_open_and_of_the_clock_asked_for(logs: Logs) -> None:
     assert numbers(logs.search("net", start=times[5])) == list(range(7, 30, 3))
     assert numbers(logs.search(end=datetime(2024, 1, 1, tzinfo=UTC))) == []
     sent = sorted((n * 7 % 30, n) for n in range(30) if n % 5 != 4)
-    assert numbers(logs.search(by="source_time")) == [n for _, n in sent]
+    silent = list(range(4, 30, 5))
+    assert numbers(logs.search(by="source_time")) == [n for _, n in sent] + silent
+    assert numbers(logs.search(by="source_time", start=times[0])) == silent
     some = [n for at, n in sent if 10 <= at < 20]
     assert numbers(logs.search(by="source_time", start=10 * SECOND, end="1970-01-01T00:00:20Z")) == some
-    assert numbers(logs.search(by="source_time", newest_first=True, limit=3)) == [n for _, n in sent[:-4:-1]]
+    last = logs.search(by="source_time", newest_first=True, end=30 * SECOND, limit=3)
+    assert numbers(last) == [n for _, n in sent[:-4:-1]]
 
 
 @pytest.mark.parametrize("by", ["timestamp", "source_time"])
@@ -97,7 +102,8 @@ def test_a_time_is_a_place_by_its_own_clock_only(logs: Logs) -> None:
     later = [number for number, time in enumerate(times) if time > microsecond]
     assert numbers(logs.search(after=fifth.datetime)) == later
     assert fifth.source_time is None
-    for after in (fifth, 5, datetime.now(UTC)):
+    assert numbers(logs.search(by="source_time", after=fifth)) == list(range(9, 30, 5))
+    for after in (5, datetime.now(UTC)):
         with pytest.raises(timestrata.InvalidArgumentError, match="no place by 'source_time'"):
             logs.search(by="source_time", after=after)
     with pytest.raises(timestrata.InvalidArgumentError, match="position"):
@@ -150,7 +156,8 @@ def test_entries_are_data_frames(logs: Logs) -> None:
 def test_counts_agree_with_what_is_found(logs: Logs) -> None:
     assert logs.count() == len(logs) == 30
     assert logs.count("fan") == 10
-    assert logs.count("fan", by="source_time") == 8
+    assert logs.count("fan", by="source_time", end=30 * SECOND) == 8
+    assert logs.count("fan", by="source_time") == 10
     assert logs.count(by="source_time", start=0, end=10 * SECOND) == len(
         list(logs.search(by="source_time", start=0, end=10 * SECOND))
     )
@@ -158,7 +165,7 @@ def test_counts_agree_with_what_is_found(logs: Logs) -> None:
 
 def test_a_histogram_counts_stretches_of_time(logs: Logs) -> None:
     for step in ("10s", timedelta(seconds=10), 10, 10.0):
-        buckets = logs.histogram("disk", by="source_time", start=0, step=step)
+        buckets = logs.histogram("disk", by="source_time", start=0, end=30 * SECOND, step=step)
         assert [(bucket.start, bucket.end) for bucket in buckets] == [
             (start * SECOND, (start + 10) * SECOND) for start in (0, 10, 20)
         ]
@@ -172,11 +179,58 @@ def test_a_histogram_counts_stretches_of_time(logs: Logs) -> None:
     assert "count=" in repr(first)
     assert logs.histogram("nothing") == []
     assert sum(bucket.count for bucket in logs.histogram()) == 30
-    for step, message in ((0, "positive"), ("soon", "step 'soon'"), (-1, "step"), (1e-9, "10000")):
+    for step, message in ((0, "positive"), ("soon", "step 'soon'"), (-1, "step")):
         with pytest.raises(timestrata.InvalidArgumentError, match=message):
             logs.histogram(by="source_time", step=step)
+    # Those of 1970 and of now are far apart: the longest gaps are left out.
+    assert sum(bucket.count for bucket in logs.histogram(by="source_time", step=1e-9)) == 30
+    logs.write_many({"message": "many", "source_time": n} for n in range(10_001))
+    with pytest.raises(timestrata.InvalidArgumentError, match="10000"):
+        logs.histogram("many", by="source_time", step=1e-9)
     with pytest.raises(TypeError, match="step"):
         logs.histogram(step=[])  # type: ignore[arg-type]
+
+
+def test_a_log_goes_by_the_clock_that_it_has(store: Store, logs: Logs) -> None:
+    assert logs.describe()["clock"] == "timestamp"
+    store.logs("app", clock="source_time")
+    assert logs.describe()["clock"] == "source_time"
+    expected = numbers(logs.search(by="source_time"))
+    assert numbers(logs.search()) == expected != list(range(30))
+    assert numbers(logs.search(by="timestamp")) == list(range(30))
+    assert logs.count(end=10 * SECOND) == 8
+    assert logs.histogram(end=30 * SECOND, step=10)[0].start == 0
+    answer = logs.search(limit=3)
+    first = list(answer)
+    assert numbers(logs.search(after=answer.position)) == expected[3:]
+    assert numbers(logs.search(after=first[-1])) == expected[3:]
+    store.logs("app")
+    assert logs.describe()["clock"] == "source_time", "who says nothing changes nothing"
+    with pytest.raises(timestrata.InvalidArgumentError, match="'timestamp' or 'source_time'"):
+        store.logs("app", clock="wall")  # type: ignore[arg-type]
+
+
+def test_figures_of_logs_are_those_that_counting_gives(store: Store, logs: Logs) -> None:
+    other = store.logs("other", clock="source_time")
+    other.write("disk", level="error", source_time=0, n=100)
+    by_level = logs.stats("not net | stats count, max(n) as most by level").to_pylist()
+    assert by_level == [
+        {"level": "error", "count": 10, "most": 29.0},
+        {"level": "info", "count": 10, "most": 27.0},
+    ]
+    assert logs.stats("| top 1 host").to_pylist() == [{"host": "h0", "count": 15}]
+    early = logs.stats("| stats count", by="source_time", end=10 * SECOND).to_pylist()
+    assert early == [{"count": logs.count(by="source_time", end=10 * SECOND)}]
+    both = store.log_stats(["app", "other"], "disk | stats count by log").to_pylist()
+    assert both == [{"log": "app", "count": 10}, {"log": "other", "count": 1}]
+    assert store.log_stats("other", "| rate 1m").to_pylist()[0]["count"] == 1
+    for question, problem in (("disk", "expected a bar"), ("| stats sum", "needs a field")):
+        with pytest.raises(timestrata.InvalidArgumentError, match=problem):
+            logs.stats(question)
+    with pytest.raises(timestrata.NotFoundError):
+        store.log_stats(["app", "nothing"], "| stats count")
+    with pytest.raises(timestrata.InvalidArgumentError, match="names"):
+        store.log_stats([], "| stats count")
 
 
 def test_facets_count_values(logs: Logs) -> None:

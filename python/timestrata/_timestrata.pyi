@@ -173,7 +173,7 @@ class _Server:
         *,
         start: TableTime | None,
         end: TableTime | None,
-        by: str,
+        by: str | None,
         newest_first: bool,
         limit: int | None,
         after: LogPlace | None,
@@ -183,8 +183,17 @@ class _Server:
     ) -> tuple[list[LogEntry], int | None]: ...
     @staticmethod
     def log_parameters(
-        filter: str, start: TableTime | None, end: TableTime | None, by: str
+        filter: str, start: TableTime | None, end: TableTime | None, by: str | None
     ) -> list[tuple[str, str]]: ...
+    @staticmethod
+    def log_statement(
+        names: list[str],
+        clocks: list[str],
+        question: str,
+        start: TableTime | None,
+        end: TableTime | None,
+        by: str | None,
+    ) -> str: ...
     @staticmethod
     def log_level(level: str | int) -> LogLevel | None: ...
     @staticmethod
@@ -374,11 +383,21 @@ class Store:
         columns_max: int | None = None,
         retention_age: float | None = None,
         retention_bytes: int | None = None,
+        clock: LogClock | None = None,
         compression: str | None = None,
         labels: Mapping[str, str] | None = None,
         create: bool = True,
     ) -> Logs: ...
     def log_names(self) -> list[str]: ...
+    def log_stats(
+        self,
+        names: str | Sequence[str],
+        question: str,
+        *,
+        start: TableTime | None = None,
+        end: TableTime | None = None,
+        by: LogClock | None = None,
+    ) -> Rows: ...
     def consumer(
         self,
         topics: Sequence[str],
@@ -1642,6 +1661,8 @@ class LogFigures(TypedDict):
     columns: list[str]
     retention_age: float | None
     retention_bytes: int | None
+    clock: LogClock
+    compression: str
 
 class LogEntryParts(TypedDict):
     timestamp: int
@@ -1693,7 +1714,7 @@ class Logs:
         *,
         start: TableTime | None = None,
         end: TableTime | None = None,
-        by: LogClock = "timestamp",
+        by: LogClock | None = None,
         newest_first: bool = False,
         limit: int | None = None,
         after: LogPlace | None = None,
@@ -1704,7 +1725,7 @@ class Logs:
         *,
         start: TableTime | None = None,
         end: TableTime | None = None,
-        by: LogClock = "timestamp",
+        by: LogClock | None = None,
     ) -> int: ...
     def histogram(
         self,
@@ -1712,7 +1733,7 @@ class Logs:
         *,
         start: TableTime | None = None,
         end: TableTime | None = None,
-        by: LogClock = "timestamp",
+        by: LogClock | None = None,
         step: Duration | None = None,
     ) -> list[LogBucket]: ...
     def facets(
@@ -1721,10 +1742,18 @@ class Logs:
         *,
         start: TableTime | None = None,
         end: TableTime | None = None,
-        by: LogClock = "timestamp",
+        by: LogClock | None = None,
         fields: str | Sequence[str] | None = None,
         values: int = 10,
     ) -> list[LogFacet]: ...
+    def stats(
+        self,
+        question: str,
+        *,
+        start: TableTime | None = None,
+        end: TableTime | None = None,
+        by: LogClock | None = None,
+    ) -> Rows: ...
     def context(
         self, timestamp: LogPlace, before: int = 5, after: int = 5
     ) -> list[LogEntry]: ...
@@ -1755,7 +1784,7 @@ class LogEntry:
     @property
     def fields(self) -> dict[str, Any]: ...
     @property
-    def position(self) -> str | None: ...
+    def position(self) -> str: ...
     def to_dict(self) -> LogEntryParts: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...

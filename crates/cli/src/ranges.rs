@@ -1,6 +1,6 @@
 //! Half-open ranges of times, as `--from` and `--to` have them.
 
-use timestrata::logs::Query;
+use timestrata::logs::{Clock, Query};
 use timestrata::table::parse_time;
 use timestrata::timelog::Unit;
 use timestrata::{KeyRange, LeadKey};
@@ -31,7 +31,7 @@ pub(crate) fn range(from: Option<&str>, to: Option<&str>, unit: Unit) -> Result<
 /// The entries of a log that arrived in the half-open range of `--from` and `--to`.
 pub(crate) fn arrivals(from: Option<&str>, to: Option<&str>) -> Result<Query> {
     let TimeRange { from, to } = range(from, to, Unit::Nano)?;
-    Ok(Query { from, to, ..Query::default() })
+    Ok(Query { by: Some(Clock::Timestamp), from, to, ..Query::default() })
 }
 
 /// The half-open range of `--from` and `--to`, in the unit of a table's time.

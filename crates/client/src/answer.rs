@@ -7,6 +7,7 @@ use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, SchemaRef};
 use serde_json::Value;
 use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_logs::Clock;
 use ureq::{Body, BodyReader};
 
 use crate::server::Server;
@@ -48,10 +49,18 @@ fn unreadable(cause: &dyn std::fmt::Display) -> Error {
         .hinting("see what runs there, and that it isn't older")
 }
 
+/// What the head of an answer says of its rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told {
+    /// Where to go on behind them.
+    pub(crate) next: Option<i64>,
+    pub(crate) clock: Clock,
+}
+
 /// Rows of an answer, as they come.
 pub struct ReceivedRows {
     reader: StreamReader<BufReader<AnswerReader>>,
-    next: Option<i64>,
+    told: Told,
     is_done: bool,
 }
 
@@ -62,15 +71,20 @@ impl std::fmt::Debug for ReceivedRows {
 }
 
 impl ReceivedRows {
-    pub(crate) fn new(reader: AnswerReader, next: Option<i64>) -> Result<Self> {
+    pub(crate) fn new(reader: AnswerReader, told: Told) -> Result<Self> {
         let reader = BufReader::with_capacity(READ_BYTES, reader);
         let reader = StreamReader::try_new(reader, None).map_err(of_arrow)?;
-        Ok(Self { reader, next, is_done: false })
+        Ok(Self { reader, told, is_done: false })
     }
 
     /// Where to go on behind these rows, where the answer says so.
     pub fn next_position(&self) -> Option<i64> {
-        self.next
+        self.told.next
+    }
+
+    /// By which clock these are in order, if they are entries of a log.
+    pub fn clock(&self) -> Clock {
+        self.told.clock
     }
 
     /// The columns.

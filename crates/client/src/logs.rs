@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use timestrata_engine::Result;
-use timestrata_logs::{Entries, EntryReader, ShownColumns};
+use timestrata_logs::{Clock, Entries, EntryReader, ShownColumns};
 
 use crate::answer::ReceivedRows;
 use crate::request::Request;
@@ -55,6 +55,11 @@ impl ReceivedEntries {
     /// Behind which arrival to ask on, where the answer says so.
     pub fn next_position(&self) -> Option<i64> {
         self.rows.next_position()
+    }
+
+    /// By which clock they are in order.
+    pub fn clock(&self) -> Clock {
+        self.rows.clock()
     }
 
     /// The columns as they are shown.

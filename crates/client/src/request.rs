@@ -5,10 +5,11 @@ use std::io::{self, Read};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use timestrata_engine::{Error, ErrorKind, Result};
+use timestrata_logs::Clock;
 use ureq::http::{Response, header};
 use ureq::{Body, SendBody};
 
-use crate::answer::{AnswerReader, Lines, ReceivedRows};
+use crate::answer::{AnswerReader, Lines, ReceivedRows, Told};
 use crate::problem::error_of;
 use crate::server::Server;
 
@@ -175,8 +176,8 @@ impl<'a> Request<'a> {
         let server = self.server.clone();
         let answer = self.header("accept", ARROW).answer(sent)?;
         expect_kind(&server, &answer, ARROW)?;
-        let next = next_of(&answer);
-        ReceivedRows::new(AnswerReader::new(&server, answer.into_body()), next)
+        let told = Told { next: next_of(&answer), clock: clock_of(&answer) };
+        ReceivedRows::new(AnswerReader::new(&server, answer.into_body()), told)
     }
 
     fn json_of(self, sent: Sent<'_>) -> Result<Value> {
@@ -333,6 +334,12 @@ impl Server {
 /// Where to go on behind an answer, where its head says so.
 fn next_of(answer: &Response<Body>) -> Option<i64> {
     answer.headers().get("timestrata-next")?.to_str().ok()?.parse().ok()
+}
+
+/// By which clock entries of an answer are in order. Servers that don't say know no other than that of arrivals.
+fn clock_of(answer: &Response<Body>) -> Clock {
+    let named = answer.headers().get("timestrata-clock").and_then(|name| name.to_str().ok());
+    named.and_then(|name| name.parse().ok()).unwrap_or_default()
 }
 
 /// An answer that no server of ours gives.

@@ -61,9 +61,9 @@ pub use repair::{FileLeftOut, RepairOptions, RepairReport, RepairedStream, repai
 pub use row_encoder::RowEncoder;
 pub use run::CacheStats;
 pub use scan::{
-    AggregatedBlocks, Aggregates, ColumnBounds, ColumnSize, NumberAggregates, NumberRange,
-    PruneFilter, Row, RowFilter, Scan, ScanEstimate, ScanFilter, ScanSpec, SeriesAggregates, Share,
-    Values,
+    AggregatedBlocks, Aggregates, BlockBounds, ColumnBounds, ColumnSize, NumberAggregates,
+    NumberRange, PartBounds, PruneFilter, Row, RowFilter, Scan, ScanEstimate, ScanFilter, ScanSpec,
+    SeriesAggregates, Share, Values,
 };
 pub use settings::{
     BusyPolicy, Maintenance, Setting, SettingForm, Settings, duration_of_text, size_of_text,

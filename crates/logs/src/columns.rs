@@ -51,7 +51,7 @@ impl EntryColumns {
         }
     }
 
-    pub(super) fn layout(&self) -> &Layout {
+    pub(super) fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 

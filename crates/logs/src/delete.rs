@@ -2,7 +2,7 @@
 
 use timestrata_engine::{Changes, Durability, KeyRange, LeadKey, Result, SeqNo};
 
-use super::{Logs, Query};
+use super::{Clock, Logs, Query};
 
 /// What a delete has taken.
 ///
@@ -45,7 +45,8 @@ impl Logs {
         let Some(last) = view.last_timestamp()? else { return Ok(DeletedEntries::default()) };
         let behind = last.saturating_add(1);
         let to = to.map_or(behind, |to| to.min(behind));
-        let entries = view.count(&Query { from, to: Some(to), ..Query::default() })?;
+        let by = Some(Clock::Timestamp);
+        let entries = view.count(&Query { by, from, to: Some(to), ..Query::default() })?;
         if entries == 0 {
             return Ok(DeletedEntries::default());
         }

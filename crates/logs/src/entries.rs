@@ -1,11 +1,14 @@
 //! Entries, as they are read: rows of a batch, each with all of its fields.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use timestrata_engine::Result;
 use timestrata_values::cbor::write_text;
 use timestrata_values::time::text as rfc3339;
 
+use super::batch;
 use super::columns::EntryColumns;
 use super::layout::Layout;
 use super::options::{LABELS, MESSAGE, SOURCE_TIME, TIMESTAMP};
@@ -55,6 +58,21 @@ impl Entries {
     /// and the columns of fields.
     pub fn columns(&self) -> &RecordBatch {
         &self.batch
+    }
+
+    /// Bytes of texts and fields that some of them have.
+    pub fn bytes(&self, rows: Range<usize>) -> usize {
+        batch::bytes_of(&self.batch, rows)
+    }
+
+    /// Some of them in memory of their own, so that the others can be let go of.
+    ///
+    /// # Errors
+    /// `TooLarge` if they don't fit into one batch.
+    pub fn copied(&self, rows: Range<usize>) -> Result<Self> {
+        let rows = rows.start.min(self.len())..rows.end.min(self.len());
+        let copied = batch::copied(&self.batch, rows.map(|row| row as u64).collect())?;
+        Ok(Self::new(copied, Arc::clone(self.columns.layout())))
     }
 
     /// One of them.

@@ -9,7 +9,7 @@ use timestrata_values::name;
 use super::hub::{Hub, SharedLog};
 use super::layout::RowMemory;
 use super::options::is_logs;
-use super::{LogsOptions, LogsView};
+use super::{Clock, LogsOptions, LogsView};
 
 /// A log of an open store. Cheap to clone; clones are the same log, and may be used from several
 /// threads.
@@ -74,8 +74,12 @@ impl Logs {
         }
         let stream = store.expect_stream(name)?;
         let found = LogsOptions::of(&stream)?;
-        let (retention, compression) = (found.retention, found.compression);
-        let asked = LogsOptions { retention, compression, ..options.clone() };
+        let asked = LogsOptions {
+            retention: found.retention,
+            compression: found.compression,
+            clock: found.clock,
+            ..options.clone()
+        };
         name::expect_same("log", name, &found, &asked)?;
         name::acknowledge_existing(store, name)?;
         if let Some(retention) = options.retention
@@ -83,11 +87,10 @@ impl Logs {
         {
             store.set_retention(stream.id(), retention)?;
         }
-        if let Some(compression) =
-            options.compression.filter(|wanted| *wanted != stream.compression())
-        {
-            let properties = stream.spec().properties.clone();
-            store.alter_stream_properties(stream.id(), compression.in_properties(properties))?;
+        let changes = (options.clock.is_some_and(|wanted| Some(wanted) != found.clock))
+            || options.compression.is_some_and(|wanted| Some(wanted) != found.compression);
+        if changes {
+            set_properties(store, stream.id(), options)?;
         }
         Self::of_stream(store, store.expect_stream(name)?)
     }
@@ -106,7 +109,7 @@ impl Logs {
     /// `NotFound` if it was removed before.
     pub fn remove(&self) -> Result<()> {
         let hub = self.store.model_state::<Hub>();
-        let _removing = hub.removing.lock();
+        let _removing = hub.changing.lock();
         name::still_there(&self.store, "log", self.name(), self.stream_id())?;
         self.store.drop_stream(self.name())?;
         hub.forget(self.stream_id());
@@ -165,6 +168,28 @@ impl Logs {
         Ok(self.snapshot()?.layout().promoted.iter().map(|known| known.name.clone()).collect())
     }
 
+    /// Sets the clock that queries go by which name none, durably.
+    ///
+    /// ```
+    /// # use timestrata_engine::{Settings, Store};
+    /// use timestrata_logs::{Clock, Logs, LogsOptions};
+    ///
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let app = Logs::create(&store, "app", &LogsOptions::default())?;
+    /// app.set_clock(Clock::SourceTime)?;
+    /// assert_eq!(app.snapshot()?.clock(), Clock::SourceTime);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` if the log was removed.
+    pub fn set_clock(&self, clock: Clock) -> Result<()> {
+        let options = LogsOptions { clock: Some(clock), ..LogsOptions::default() };
+        set_properties(&self.store, self.stream_id(), &options)
+    }
+
     /// The log as it is now, frozen.
     pub fn snapshot(&self) -> Result<LogsView> {
         self.view_of(self.store.snapshot_of(self.stream_id())?)
@@ -187,4 +212,14 @@ impl Logs {
     pub fn compact(&self) -> Result<()> {
         self.store.compact(Some(self.stream_id()))
     }
+}
+
+/// Changes the properties of a log that options say something of.
+fn set_properties(store: &Store, stream: StreamId, options: &LogsOptions) -> Result<()> {
+    let hub = store.model_state::<Hub>();
+    // Who changes another one meanwhile would write back what this one was.
+    let _changing = hub.changing.lock();
+    let properties = store.stream_of(stream)?.spec().properties.clone();
+    store.alter_stream_properties(stream, options.in_properties(properties))?;
+    Ok(())
 }

@@ -16,8 +16,8 @@ use super::promote::Sampler;
 #[derive(Debug, Default)]
 pub(super) struct Hub {
     logs: Mutex<HashMap<StreamId, Arc<SharedLog>>>,
-    /// Held while a log is removed, so that nobody removes one of its name that was made since.
-    pub(super) removing: Mutex<()>,
+    /// Held while a log is removed or altered, so that nobody removes one of its name that was made since, or undoes what another changes.
+    pub(super) changing: Mutex<()>,
 }
 
 impl Hub {

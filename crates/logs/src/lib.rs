@@ -27,6 +27,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod batch;
 mod columns;
 mod commit_part;
 mod delete;

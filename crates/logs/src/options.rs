@@ -9,9 +9,13 @@ use timestrata_engine::{
 };
 use timestrata_values::name::{MODEL_PROPERTY, expect_model};
 
+use super::Clock;
+
 const MODEL: &str = "logs";
 const MESSAGE_BYTES_PROPERTY: &str = "message_bytes_max";
 const COLUMNS_PROPERTY: &str = "columns_max";
+/// The log's clock, where it is another than that of arrivals.
+const CLOCK_PROPERTY: &str = "clock";
 
 /// Entries of a compacted block: what a search decodes for one hit, and what one entry costs to read. With
 /// half of it that is half of that again, and many logs are larger than what gzip makes of them.
@@ -58,6 +62,10 @@ pub struct LogsOptions {
     /// What may be thrown away by itself, by age and by bytes. `None`, the default: nothing in a new log,
     /// no change to one that exists. `Some` also changes a log that exists.
     pub retention: Option<Retention>,
+    /// The clock that queries go by which name none: times, ranges and the order of searches, counts and histograms.
+    /// `None`, the default: when entries arrived in a new log, no change to one that exists. `Some` also changes a log
+    /// that exists. Positions of a search are of one clock. Retention and tails go by arrivals always.
+    pub clock: Option<Clock>,
     /// How compacted entries are packed. `None`, the default: by ZSTD 6 in a new log, no change to one that
     /// exists. `Some` also changes a log that exists, for runs that are written from then on.
     pub compression: Option<RunCompression>,
@@ -69,6 +77,7 @@ impl Default for LogsOptions {
             message_bytes_max: MESSAGE_BYTES_MAX,
             columns_max: COLUMNS_DEFAULT,
             retention: None,
+            clock: None,
             compression: None,
         }
     }
@@ -100,7 +109,7 @@ impl LogsOptions {
             merge: Merge::Keep,
             run_format: RunFormat::Cold,
             retention: self.retention.unwrap_or_default(),
-            properties: self.compression.unwrap_or_default().in_properties(vec![
+            properties: self.in_properties(vec![
                 property(MODEL_PROPERTY, MODEL.to_owned()),
                 property(MESSAGE_BYTES_PROPERTY, message_bytes_max.to_string()),
                 property(COLUMNS_PROPERTY, columns_max.to_string()),
@@ -109,6 +118,21 @@ impl LogsOptions {
             ]),
             ..StreamSpec::new(name, schema())
         })
+    }
+
+    /// The properties of a log whose clock and compression are as these say; where they say nothing, as they are.
+    pub(super) fn in_properties(&self, properties: Vec<(String, String)>) -> Vec<(String, String)> {
+        let mut properties = match self.compression {
+            Some(compression) => compression.in_properties(properties),
+            None => properties,
+        };
+        if let Some(clock) = self.clock {
+            properties.retain(|(name, _)| name != CLOCK_PROPERTY);
+            if clock != Clock::default() {
+                properties.push((CLOCK_PROPERTY.to_owned(), clock.to_string()));
+            }
+        }
+        properties
     }
 
     /// Reads the options of a log from its stream.
@@ -138,9 +162,15 @@ impl LogsOptions {
             message_bytes_max,
             columns_max,
             retention: Some(stream.spec().retention),
+            clock: Some(clock_of(stream)),
             compression: Some(stream.compression()),
         })
     }
+}
+
+/// The clock of a log, as its stream has it. One that a later build knows is that of arrivals here.
+pub(super) fn clock_of(stream: &Stream) -> Clock {
+    stream.property(CLOCK_PROPERTY).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 /// Whether a stream keeps a log.

@@ -6,7 +6,7 @@ use timestrata_engine::Result;
 
 use super::filter::Filter;
 use super::search::Position;
-use super::{Entries, Logs, Query};
+use super::{Clock, Entries, Logs, Query};
 
 /// Entries that are handed out at once.
 const BATCH_ROWS: usize = 1_000;
@@ -107,6 +107,7 @@ impl Tail {
             return Ok(None);
         };
         let query = Query {
+            by: Some(Clock::Timestamp),
             filter: self.filter.clone(),
             limit: Some(BATCH_ROWS),
             after: Some(Position { time: self.position, timestamp: self.position }),

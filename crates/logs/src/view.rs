@@ -8,7 +8,8 @@ use timestrata_engine::{
 };
 
 use super::layout::Layout;
-use super::options::is_logs;
+use super::options::{clock_of, is_logs};
+use super::{Clock, Query};
 
 /// A log as it was at one commit. Cheap to clone, safe to share between threads; nothing that is
 /// written later changes it.
@@ -59,6 +60,16 @@ impl LogsView {
     /// The columns of its entries, as [`Entries::columns`](super::Entries::columns) has them.
     pub fn schema(&self) -> SchemaRef {
         self.layout.stream.schema().clone()
+    }
+
+    /// The clock that queries go by which name none.
+    pub fn clock(&self) -> Clock {
+        clock_of(&self.layout.stream)
+    }
+
+    /// The clock that a query goes by.
+    pub fn clock_of(&self, query: &Query) -> Clock {
+        query.by.unwrap_or_else(|| self.clock())
     }
 
     /// The snapshot that it reads from.

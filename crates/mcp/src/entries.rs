@@ -7,7 +7,7 @@ use timestrata::table::time_text;
 /// Digits that each decimal number keeps when it is read.
 const DIGITS_EXACT: usize = 15;
 
-/// An entry with all that it has; its place in the order of a clock, if it has one.
+/// An entry with all that it has; its place in the order of a clock.
 pub(crate) fn entry_json(entry: &EntryRef<'_>, by: Clock) -> Value {
     let mut members = Map::new();
     let mut set = |name: &str, value: Value| {
@@ -31,9 +31,7 @@ pub(crate) fn entry_json(entry: &EntryRef<'_>, by: Clock) -> Value {
     if !fields.is_empty() {
         set("fields", fields.into());
     }
-    if let Some(position) = entry.position(by) {
-        set("position", position.to_string().into());
-    }
+    set("position", entry.position(by).to_string().into());
     Value::Object(members)
 }
 

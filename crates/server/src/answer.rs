@@ -5,6 +5,7 @@ pub(crate) mod entries;
 mod json;
 pub(crate) mod pieces;
 mod protobuf;
+pub(crate) mod resting;
 mod stream;
 
 use arrow_array::RecordBatch;

@@ -112,12 +112,16 @@ impl AppState {
         Ok(Timelog::open(self.read(), name)?)
     }
 
-    /// A log, which is made if it isn't there. One that is there may have been made with any options.
+    /// A log, which is made with `options` if it isn't there. One that is there may have been made with any.
     ///
     /// # Errors
     /// What opening it, or making it, may fail with.
-    pub(crate) fn logs_to_write(&self, name: &str) -> timestrata_engine::Result<Logs> {
-        let make = || Logs::create(&self.store, name, &LogsOptions::default());
+    pub(crate) fn logs_to_write(
+        &self,
+        name: &str,
+        options: &LogsOptions,
+    ) -> timestrata_engine::Result<Logs> {
+        let make = || Logs::create(&self.store, name, options);
         or_made(Logs::open(&self.store, name), make)
     }
 

@@ -78,7 +78,7 @@ pub(crate) fn query_of(
     filter: &str,
     start: Option<&Bound<'_, PyAny>>,
     end: Option<&Bound<'_, PyAny>>,
-    by: &str,
+    by: Option<&str>,
 ) -> PyResult<Query> {
     let (from, to) = (time_of(start)?, time_of(end)?);
     if let (Some(from), Some(to)) = (from, to)
@@ -86,7 +86,7 @@ pub(crate) fn query_of(
     {
         return Err(invalid(format!("range from time {from} to {to}: it ends before it begins")));
     }
-    let by = by.parse::<Clock>().map_err(to_python)?;
+    let by = by.map(str::parse::<Clock>).transpose().map_err(to_python)?;
     Ok(Query { by, from, to, ..Query::of(filter).map_err(to_python)? })
 }
 
@@ -94,16 +94,15 @@ pub(crate) fn query_of(
 ///
 /// # Errors
 /// `InvalidArgumentError` for what has no place in the order of the clock.
-pub(crate) fn position_of(given: &Bound<'_, PyAny>, by: Clock) -> PyResult<Position> {
+pub(crate) fn position_of(given: &Bound<'_, PyAny>, by: Option<Clock>) -> PyResult<Position> {
     if let Ok(entry) = given.cast::<LogEntry>() {
-        return entry
-            .get()
-            .place(by)?
-            .ok_or_else(|| no_place("an entry without a source time", by));
+        // By no clock that was named it goes on in the order in which the entry was given.
+        return by.map_or_else(|| entry.get().own_place(), |by| entry.get().place(by));
     }
     if let Ok(text) = given.cast::<PyString>() {
         return text.to_str()?.parse().map_err(to_python);
     }
+    let by = by.unwrap_or_default();
     match (time_of(Some(given))?, by) {
         (Some(time), Clock::Timestamp) => Ok(Position { time, timestamp: time }),
         // Entries may share a source time, so that it alone is no place.

@@ -42,6 +42,8 @@ use crate::typed::schema_as_capsule;
 pub(crate) struct LogEntries {
     searched: Guarded<Searched>,
     query: Query,
+    /// The clock that the query goes by.
+    by: Clock,
     reached: Reached,
 }
 
@@ -98,7 +100,7 @@ impl Reached {
 
     /// Notes that some were given, of which the last counts.
     fn pass(&self, entries: &Entries, by: Clock) {
-        self.set(entries.iter().next_back().and_then(|entry| entry.position(by)));
+        self.set(entries.iter().next_back().map(|entry| entry.position(by)));
     }
 }
 
@@ -128,21 +130,14 @@ impl SearchReading {
 
 /// Whether a batch is there as soon as it is read, since no entry is looked at and left out; or who waits for it hears
 /// Ctrl-C.
-fn is_plain(searched: &Searched, query: &Query) -> bool {
+fn is_plain(searched: &Searched, query: &Query, by: Clock) -> bool {
     matches!(searched, Searched::Elsewhere(_))
-        || query.by == Clock::Timestamp && *query.filter.root() == Expr::All
+        || by == Clock::Timestamp && *query.filter.root() == Expr::All
 }
 
 fn begin(py: Python<'_>, searched: &Searched, query: &Query) -> PyResult<Arc<SearchReading>> {
     searched.expect_open()?;
-    let hits = match (searched, query.by) {
-        // All hits are found and sorted first.
-        (Searched::Store(..), Clock::SourceTime) => {
-            let (searched, query) = (searched.clone(), query.clone());
-            interruptible(py, move || searched.ask(&query))
-        }
-        _ => detached(py, || searched.ask(query)),
-    }?;
+    let hits = detached(py, || searched.ask(query))?;
     Ok(Arc::new(SearchReading { hits: Lock::new(hits), ahead: Lock::default() }))
 }
 
@@ -158,17 +153,19 @@ fn fill(py: Python<'_>, reading: &Arc<SearchReading>, is_plain: bool) -> PyResul
 
 impl LogEntries {
     pub(super) fn new(handle: Arc<Handle>, view: LogsView, query: Query) -> Self {
-        Self::of(Searched::Store(handle, view), query)
+        let by = view.clock_of(&query);
+        Self::of(Searched::Store(handle, view), query, by)
     }
 
-    pub(crate) fn elsewhere(search: Arc<dyn Search>, query: Query) -> Self {
-        Self::of(Searched::Elsewhere(search), query)
+    /// Those of a search that gives them in the order of a clock.
+    pub(crate) fn elsewhere(search: Arc<dyn Search>, query: Query, by: Clock) -> Self {
+        Self::of(Searched::Elsewhere(search), query, by)
     }
 
-    fn of(searched: Searched, query: Query) -> Self {
+    fn of(searched: Searched, query: Query, by: Clock) -> Self {
         let reached = Reached::default();
         reached.set(query.after);
-        Self { searched: Guarded::new(searched), query, reached }
+        Self { searched: Guarded::new(searched), query, by, reached }
     }
 
     /// All of them as columns, read while Ctrl-C is heard.
@@ -176,11 +173,11 @@ impl LogEntries {
         let searched = self.searched.get()?;
         let reading = begin(py, searched, &self.query)?;
         let mut batches = Vec::new();
-        while fill(py, &reading, is_plain(searched, &self.query))? {
+        while fill(py, &reading, is_plain(searched, &self.query, self.by))? {
             let found = reading.ahead.lock().drain();
             for entries in found {
                 batches.push(detached(py, || batch_of(&entries))?);
-                self.reached.pass(&entries, self.query.by);
+                self.reached.pass(&entries, self.by);
             }
         }
         Bound::new(py, Rows::of_batches(schema(), batches))
@@ -217,8 +214,8 @@ impl LogEntries {
         Ok(LogEntriesIter {
             searched: Guarded::new(searched.clone()),
             reading: Guarded::new(reading),
-            by: self.query.by,
-            is_plain: is_plain(searched, &self.query),
+            by: self.by,
+            is_plain: is_plain(searched, &self.query, self.by),
             reached: self.reached.clone(),
         })
     }
@@ -233,9 +230,9 @@ impl LogEntries {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let (searched, query) = (self.searched.get()?.clone(), self.query.clone());
         searched.expect_open()?;
-        let reached = self.reached.clone();
+        let (reached, by) = (self.reached.clone(), self.by);
         let rows = Rows::new(schema(), move || {
-            let (reached, by) = (reached.clone(), query.by);
+            let reached = reached.clone();
             Ok(searched.ask(&query)?.map(move |entries| {
                 let entries = entries?;
                 reached.pass(&entries, by);
@@ -291,7 +288,7 @@ impl LogEntriesIter {
         loop {
             let next = reading.ahead.lock().take(self.by);
             if let Some(entry) = next {
-                self.reached.set(entry.own_place());
+                self.reached.set(entry.own_place().ok());
                 return Ok(Some(entry));
             }
             self.searched.get()?.expect_open()?;

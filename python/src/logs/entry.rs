@@ -49,14 +49,14 @@ impl LogEntry {
         self.entries.get(self.row).ok_or_else(|| invalid("an entry in no row"))
     }
 
-    /// Its place in the order of a clock; `None` if it has none there.
-    pub(super) fn place(&self, by: Clock) -> PyResult<Option<Position>> {
+    /// Its place in the order of a clock.
+    pub(super) fn place(&self, by: Clock) -> PyResult<Position> {
         Ok(self.entry()?.position(by))
     }
 
     /// Its place in the order of the search that gave it.
-    pub(super) fn own_place(&self) -> Option<Position> {
-        self.place(self.by).ok().flatten()
+    pub(super) fn own_place(&self) -> PyResult<Position> {
+        self.place(self.by)
     }
 
     /// When it arrived.
@@ -132,10 +132,10 @@ impl LogEntry {
     }
 
     /// Its place in the order of the search that gave it: `Logs.search` and `Logs.tail` go on behind
-    /// it, also in another process. None if it has no place there.
+    /// it, also in another process.
     #[getter]
-    fn position(&self) -> Option<String> {
-        self.own_place().map(|place| place.to_string())
+    fn position(&self) -> PyResult<String> {
+        Ok(self.own_place()?.to_string())
     }
 
     /// Its parts, as a dict: what `Logs.write_many` takes too.

@@ -11,6 +11,7 @@ mod object;
 mod open;
 mod read;
 mod staged;
+mod stats;
 mod tail;
 mod write;
 

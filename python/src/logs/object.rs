@@ -72,7 +72,7 @@ impl Logs {
 
     /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let LogsOptions { message_bytes_max, columns_max, retention, compression } =
+        let LogsOptions { message_bytes_max, columns_max, retention, clock, compression } =
             self.log.detached(py, LogsModel::options)?;
         let Retention { age_ns, bytes } = retention.unwrap_or_default();
         let shown = PyDict::new(py);
@@ -82,6 +82,7 @@ impl Logs {
         shown.set_item("columns", self.columns(py)?)?;
         shown.set_item("retention_age", age_ns.map(|age| age as f64 / 1e9))?;
         shown.set_item("retention_bytes", bytes)?;
+        shown.set_item("clock", clock.unwrap_or_default().to_string())?;
         shown.set_item("compression", compression.unwrap_or_default().to_string())?;
         Ok(shown)
     }

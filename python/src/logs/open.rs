@@ -2,11 +2,12 @@
 
 use pyo3::prelude::*;
 use timestrata_engine::Retention;
-use timestrata_logs::{Labels, Logs as LogsModel, LogsOptions};
+use timestrata_logs::{Clock, Labels, Logs as LogsModel, LogsOptions};
 
 use super::Logs;
 use super::arguments::add_labels;
 use super::object::WAYS;
+use crate::error::to_python;
 use crate::opened::Opened;
 use crate::settings::{compression as compression_named, span_ns};
 use crate::store::Store;
@@ -29,6 +30,9 @@ impl Store {
     /// retention_age, retention_bytes : float, int, optional
     ///     Throw away entries that arrived more than so many seconds ago, or the oldest beyond so many
     ///     bytes.
+    /// clock : {"timestamp", "source_time"}, optional
+    ///     Which clock searches, counts and histograms go by that name none: when entries arrived, which is
+    ///     the default in a new log, or when they happened as their senders say. It can be changed.
     /// compression : str, optional
     ///     How compacted entries are packed: "zstd", which is the default, "zstd:LEVEL" (1 to 22), "lz4" or
     ///     "none". For a log that exists it tells of files that are written from now on.
@@ -52,7 +56,7 @@ impl Store {
     /// >>> store.logs("app", retention_age=30 * 86_400, labels={"service": "api"})
     /// <Logs "app" labels={"service":"api"}>
     #[pyo3(signature = (name, *, message_bytes_max=None, columns_max=None, retention_age=None,
-                        retention_bytes=None, compression=None, labels=None, create=true))]
+                        retention_bytes=None, clock=None, compression=None, labels=None, create=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn logs(
         &self,
@@ -62,12 +66,14 @@ impl Store {
         columns_max: Option<usize>,
         retention_age: Option<f64>,
         retention_bytes: Option<u64>,
+        clock: Option<&str>,
         compression: Option<&str>,
         labels: Option<&Bound<'_, PyAny>>,
         create: bool,
     ) -> PyResult<Logs> {
         let age_ns = span_ns("retention_age", retention_age)?;
         let compression = compression_named(compression)?;
+        let clock = clock.map(str::parse::<Clock>).transpose().map_err(to_python)?;
         let mut own = Labels::default();
         add_labels(&mut own, labels)?;
         // What was not asked for is as it is.
@@ -80,6 +86,7 @@ impl Store {
                     age_ns: age_ns.or(kept.age_ns),
                     bytes: retention_bytes.or(kept.bytes),
                 }),
+                clock: clock.or(found.clock),
                 compression: compression.or(found.compression),
             }
         };

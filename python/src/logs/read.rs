@@ -48,7 +48,8 @@ impl Logs {
     ///     ISO string, a numpy or pandas time.
     /// by : {"timestamp", "source_time"}, optional
     ///     Which clock ``start``, ``end`` and the order go by: when entries arrived, or when they
-    ///     happened as their senders say; entries that don't say are left out then.
+    ///     happened as their senders say (those that don't say when they arrived). None: the log's own,
+    ///     which ``store.logs(name, clock=...)`` sets.
     /// newest_first : bool, optional
     /// limit : int, optional
     ///     Entries at most.
@@ -71,7 +72,7 @@ impl Logs {
     /// [503, 404]
     /// >>> logs.count("level>=warn or status:4*")
     /// 2
-    #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp", newest_first=false,
+    #[pyo3(signature = (filter="", *, start=None, end=None, by=None, newest_first=false,
                         limit=None, after=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn search(
@@ -80,15 +81,16 @@ impl Logs {
         filter: &str,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
-        by: &str,
+        by: Option<&str>,
         newest_first: bool,
         limit: Option<usize>,
         after: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<LogEntries> {
         let query = query_of(filter, start, end, by)?;
-        let after = after.map(|after| position_of(after, query.by)).transpose()?;
-        let query = Query { newest_first, limit, after, ..query };
         let view = self.log.detached(py, LogsModel::snapshot)?;
+        let by = view.clock_of(&query);
+        let after = after.map(|after| position_of(after, Some(by))).transpose()?;
+        let query = Query { by: Some(by), newest_first, limit, after, ..query };
         Ok(LogEntries::new(Arc::clone(&self.log.handle), view, query))
     }
 
@@ -101,14 +103,14 @@ impl Logs {
     /// >>> timestamp = logs.write("request served", level="info", status=200)
     /// >>> logs.count("status:2*"), logs.count("level>=warn")
     /// (1, 0)
-    #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp"))]
+    #[pyo3(signature = (filter="", *, start=None, end=None, by=None))]
     fn count(
         &self,
         py: Python<'_>,
         filter: &str,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
-        by: &str,
+        by: Option<&str>,
     ) -> PyResult<u64> {
         let query = query_of(filter, start, end, by)?;
         self.asked(py, filter, move |view| view.count(&query))
@@ -124,13 +126,14 @@ impl Logs {
     /// Returns
     /// -------
     /// list of LogBucket
-    ///     From that of the first entry to that of the last, those without any too. They begin at
-    ///     multiples of the step since 1970-01-01 UTC.
+    ///     From that of the first entry to that of the last, those without any too; where there would be
+    ///     more than 10,000 (600 without a step), the longest gaps are left out, so that a stray time
+    ///     spoils nothing. They begin at multiples of the step since 1970-01-01 UTC.
     ///
     /// Raises
     /// ------
     /// InvalidArgumentError
-    ///     The step makes more than 10,000 of them.
+    ///     More than 10,000 of them have entries.
     ///
     /// Examples
     /// --------
@@ -139,14 +142,14 @@ impl Logs {
     /// >>> timestamp = logs.write("request served", level="info", status=200)
     /// >>> [bucket.count for bucket in logs.histogram(step="1d")]
     /// [1]
-    #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp", step=None))]
+    #[pyo3(signature = (filter="", *, start=None, end=None, by=None, step=None))]
     fn histogram(
         &self,
         py: Python<'_>,
         filter: &str,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
-        by: &str,
+        by: Option<&str>,
         step: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<LogBucket>> {
         let query = query_of(filter, start, end, by)?;
@@ -179,7 +182,7 @@ impl Logs {
     /// ...     timestamp = logs.write("served", status=status)
     /// >>> logs.facets(fields="status")
     /// [<LogFacet "status" count=3 {"200": 2, "404": 1}>]
-    #[pyo3(signature = (filter="", *, start=None, end=None, by="timestamp", fields=None, values=10))]
+    #[pyo3(signature = (filter="", *, start=None, end=None, by=None, fields=None, values=10))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn facets(
         &self,
@@ -187,7 +190,7 @@ impl Logs {
         filter: &str,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
-        by: &str,
+        by: Option<&str>,
         fields: Option<&Bound<'_, PyAny>>,
         values: usize,
     ) -> PyResult<Vec<LogFacet>> {
@@ -220,7 +223,7 @@ impl Logs {
         before: usize,
         after: usize,
     ) -> PyResult<Vec<LogEntry>> {
-        let (py, of) = (timestamp.py(), position_of(timestamp, Clock::Timestamp)?.timestamp);
+        let (py, of) = (timestamp.py(), position_of(timestamp, Some(Clock::Timestamp))?.timestamp);
         let around = self.log.interruptible(py, move |log| log.context(of, before, after))?;
         let entries = around.into_iter().map(Arc::new).flat_map(|entries| {
             (0..entries.len())
@@ -258,8 +261,8 @@ impl Logs {
         filter: &str,
         after: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<LogTail> {
-        let Query { filter, .. } = query_of(filter, None, None, "timestamp")?;
-        let after = after.map(|after| position_of(after, Clock::Timestamp)).transpose()?;
+        let Query { filter, .. } = query_of(filter, None, None, None)?;
+        let after = after.map(|after| position_of(after, Some(Clock::Timestamp))).transpose()?;
         let after = after.map(|after| after.timestamp);
         let tail = self.log.detached(py, |log| log.tail(filter, after))?;
         Ok(LogTail::new(Arc::clone(&self.log.handle), tail))

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use timestrata_client::ReceivedEntries;
 use timestrata_engine::Result;
+use timestrata_logs::filter::{AskedLog, Question};
 use timestrata_logs::{Clock, Query};
 use timestrata_values::time::text as time_text;
 
 use super::object::{Server, Target};
+use crate::error::to_python;
 use crate::interrupt::detached;
 use crate::lock::Lock;
 use crate::logs::{Hits, LogEntries, LogEntry, Search, level_of, position_of, query_of};
@@ -35,7 +37,8 @@ impl Search for ServerSearch {
 
 /// What a query is to a server.
 fn parameters_of(query: &Query) -> Vec<(String, String)> {
-    let mut parameters = vec![("by".to_owned(), query.by.to_string())];
+    let by = query.by.map(|by| ("by".to_owned(), by.to_string()));
+    let mut parameters: Vec<(String, String)> = by.into_iter().collect();
     let filter = query.filter.to_string();
     if !filter.is_empty() {
         parameters.push(("filter".to_owned(), filter));
@@ -59,7 +62,7 @@ impl Server {
         filter: &str,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
-        by: &str,
+        by: Option<&str>,
         newest_first: bool,
         limit: Option<usize>,
         after: Option<&Bound<'_, PyAny>>,
@@ -78,8 +81,9 @@ impl Server {
         let target = self.target("GET", path, parameters)?;
         // Asked at once, so that mistakes are told at once.
         let first = detached(py, || ReceivedEntries::of(target.request()))?;
+        let by = first.clock();
         let search = ServerSearch { target, first: Lock::new(Some(first)) };
-        Ok(LogEntries::elsewhere(Arc::new(search), query))
+        Ok(LogEntries::elsewhere(Arc::new(search), query, by))
     }
 
     /// What a search has as parameters of a request.
@@ -88,9 +92,27 @@ impl Server {
         filter: &str,
         start: Option<&Bound<'_, PyAny>>,
         end: Option<&Bound<'_, PyAny>>,
-        by: &str,
+        by: Option<&str>,
     ) -> PyResult<Vec<(String, String)>> {
         Ok(parameters_of(&query_of(filter, start, end, by)?))
+    }
+
+    /// The SQL that answers a question of logs, of each by the clock of its own that is named.
+    #[staticmethod]
+    fn log_statement(
+        names: Vec<String>,
+        clocks: Vec<String>,
+        question: &str,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        by: Option<&str>,
+    ) -> PyResult<String> {
+        let question: Question = question.parse().map_err(to_python)?;
+        let range = query_of("", start, end, by)?;
+        let clocks = clocks.iter().map(|clock| clock.parse::<Clock>());
+        let clocks = clocks.collect::<Result<Vec<_>>>().map_err(to_python)?;
+        let asked = names.iter().zip(clocks).map(|(name, clock)| AskedLog { name, clock });
+        Ok(question.statement(&asked.collect::<Vec<_>>(), &range))
     }
 
     /// The name of a level of Python's `logging`; None of 0, which says that there is none.
@@ -102,7 +124,7 @@ impl Server {
     /// The arrival that a place in a log is behind.
     #[staticmethod]
     fn log_place(place: &Bound<'_, PyAny>) -> PyResult<i64> {
-        Ok(position_of(place, Clock::Timestamp)?.timestamp)
+        Ok(position_of(place, Some(Clock::Timestamp))?.timestamp)
     }
 
     /// Ask for entries that come at once, and behind which arrival to ask on where the answer says so.

@@ -6,7 +6,7 @@ mod table;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use timestrata_engine::Result;
+use timestrata_engine::{Result, Snapshot};
 use timestrata_sql::{BlockingResult, Params, Sql, SqlOptions};
 use timestrata_table::materialized_from;
 
@@ -63,6 +63,19 @@ fn rows_of(
     ask: impl Fn() -> Result<BlockingResult> + Send + Sync + 'static,
 ) -> PyResult<Rows> {
     Rows::asked(py, BlockingResult::schema, ask)
+}
+
+/// The rows of a statement that reads, made by this crate, as a snapshot has them.
+pub(crate) fn statement_rows(
+    py: Python<'_>,
+    handle: &Handle,
+    snapshot: Snapshot,
+    statement: String,
+) -> PyResult<Rows> {
+    let (store, sql) = (handle.store()?.clone(), handle.sql()?.at_snapshot(snapshot));
+    rows_of(py, move || {
+        asked(&sql, &store, &statement, None).query_blocking(&statement, Params::none())
+    })
 }
 
 #[pymethods]

@@ -24,7 +24,7 @@ from timestrata.remote.connection import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from timestrata._timestrata import Duration, LogClock, LogEntrylike, LogPlace, TableTime
+    from timestrata._timestrata import Duration, LogClock, LogEntrylike, LogFigures, LogPlace, Rows, TableTime
 
 __all__ = ["RemoteLogTail", "RemoteLogs"]
 
@@ -40,12 +40,8 @@ class RemoteLogs(Remote):
     """
 
     MISSING: ClassVar[Mapping[str, str]] = {
-        "columns": "see the store's directory, by timestrata.open",
         "compact": "the server compacts by itself",
-        "describe": "see the store's directory, by timestrata.open",
         "flush": "the server flushes by itself",
-        "message_bytes_max": "see the store's directory, by timestrata.open",
-        "set_retention": "open the store's directory, while no server has it open",
     }
 
     def __init__(
@@ -64,6 +60,31 @@ class RemoteLogs(Remote):
     def labels(self) -> dict[str, str]:
         """The labels that entries get which are written by this object."""
         return dict(self._labels)
+
+    def describe(self) -> LogFigures:
+        """What it was made as, with what has been changed since, as `Logs.describe` says it."""
+        described: LogFigures = self._connection.get("logs", self._name)
+        return described
+
+    @property
+    def columns(self) -> list[str]:
+        """The fields that have columns of their own now."""
+        return self.describe()["columns"]
+
+    @property
+    def message_bytes_max(self) -> int:
+        """Longest message that it takes, in bytes."""
+        return self.describe()["message_bytes_max"]
+
+    def set_retention(self, *, age: float | None = None, bytes: int | None = None) -> None:
+        """Throw away by itself what is older than ``age`` seconds, or the oldest beyond so many ``bytes``."""
+        self._connection.send(
+            "PATCH",
+            "logs",
+            self._name,
+            body={"retention_age": age, "retention_bytes": bytes},
+            repeats=True,
+        )
 
     def with_labels(self, labels: Mapping[str, str]) -> RemoteLogs:
         """Give the same log, with further labels for what is written by it."""
@@ -164,7 +185,7 @@ class RemoteLogs(Remote):
         *,
         start: TableTime | None = None,
         end: TableTime | None = None,
-        by: LogClock = "timestamp",
+        by: LogClock | None = None,
         newest_first: bool = False,
         limit: int | None = None,
         after: LogPlace | None = None,
@@ -189,7 +210,7 @@ class RemoteLogs(Remote):
         *,
         start: TableTime | None = None,
         end: TableTime | None = None,
-        by: LogClock = "timestamp",
+        by: LogClock | None = None,
     ) -> int:
         """Count the entries that a search would find."""
         return int(self._get("count", **dict(_Server.log_parameters(filter, start, end, by)))["count"])
@@ -200,7 +221,7 @@ class RemoteLogs(Remote):
         *,
         start: TableTime | None = None,
         end: TableTime | None = None,
-        by: LogClock = "timestamp",
+        by: LogClock | None = None,
         step: Duration | None = None,
     ) -> list[LogBucket]:
         """Count the entries that a search would find by stretches of time, as `Logs.histogram` does."""
@@ -222,7 +243,7 @@ class RemoteLogs(Remote):
         *,
         start: TableTime | None = None,
         end: TableTime | None = None,
-        by: LogClock = "timestamp",
+        by: LogClock | None = None,
         fields: str | Sequence[str] | None = None,
         values: int = 10,
     ) -> list[LogFacet]:
@@ -238,6 +259,18 @@ class RemoteLogs(Remote):
             )
             for told in said
         ]
+
+    def stats(
+        self,
+        question: str,
+        *,
+        start: TableTime | None = None,
+        end: TableTime | None = None,
+        by: LogClock | None = None,
+    ) -> Rows:
+        """Count, sum and rank the entries that a filter finds, group by group, as `Logs.stats` does."""
+        asked = dict(_Server.log_parameters("", start, end, by))
+        return self._connection.rows("logs", self._name, "stats", filter=question, **asked)
 
     def context(self, timestamp: LogPlace, before: int = 5, after: int = 5) -> list[LogEntry]:
         """Give an entry with those around it, oldest first; none if there is no such entry."""

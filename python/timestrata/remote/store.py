@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from timestrata._timestrata import Codec, Duration
+    from timestrata._timestrata import Codec, Duration, LogClock, TableTime
 
 __all__ = ["RemoteStore", "connect"]
 
@@ -227,21 +227,65 @@ class RemoteStore(Remote):
         return self._names("graphs")
 
     def logs(
-        self, name: str, *, labels: Mapping[str, str] | None = None, create: bool = True
+        self,
+        name: str,
+        *,
+        message_bytes_max: int | None = None,
+        columns_max: int | None = None,
+        retention_age: float | None = None,
+        retention_bytes: int | None = None,
+        clock: LogClock | None = None,
+        compression: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        create: bool = True,
     ) -> RemoteLogs:
-        """Give the log of this name; make it if it is missing, unless ``create`` is False."""
-        if name not in self.log_names():
-            if not create or self._connection.at is not None:
-                raise NotFoundError(f"no log {name!r}", hint="create it first, or check the name")
+        """Give the log of this name; make it if it is missing, unless ``create`` is False. Options need a token that may
+        administer it.
+        """
+        given = {
+            "message_bytes_max": message_bytes_max,
+            "columns_max": columns_max,
+            "retention_age": retention_age,
+            "retention_bytes": retention_bytes,
+            "clock": clock,
+            "compression": compression,
+        }
+        options = {option: value for option, value in given.items() if value is not None}
+        connection = self._connection
+        is_there = name in self.log_names()
+        if not is_there and (not create or connection.at is not None):
+            raise NotFoundError(f"no log {name!r}", hint="create it first, or check the name")
+        if options:
+            method = "PATCH" if is_there else "PUT"
+            connection.send(method, "logs", name, body=options, repeats=True)
+        elif not is_there:
             # No entries; and a log to have them.
-            self._connection.send(
+            connection.send(
                 "POST", "logs", name, "entries", text="", content_type=LINES, repeats=True
             )
-        return RemoteLogs(self._connection, name, labels)
+        return RemoteLogs(connection, name, labels)
 
     def log_names(self) -> list[str]:
         """List the names of all logs."""
         return self._names("logs")
+
+    def log_stats(
+        self,
+        names: str | Sequence[str],
+        question: str,
+        *,
+        start: TableTime | None = None,
+        end: TableTime | None = None,
+        by: LogClock | None = None,
+    ) -> Rows:
+        """Ask several logs at once what `RemoteLogs.stats` asks of one, as `Store.log_stats` does."""
+        asked = [names] if isinstance(names, str) else list(names)
+        if not asked:
+            raise InvalidArgumentError("names: name one log at least")
+        # What is named by the caller needs no clock of the log.
+        clocks = [by or self.logs(name, create=False).describe()["clock"] for name in asked]
+        statement = _Server.log_statement(asked, clocks, question, start, end, by)
+        return self._connection.sql(statement)
 
     def consumer(
         self,

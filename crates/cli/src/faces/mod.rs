@@ -14,7 +14,7 @@ use serde_json::Value;
 use timestrata::Scan;
 use timestrata::graph::Graph;
 use timestrata::logs::filter::Filter;
-use timestrata::logs::{Bucket, Entries, Facet, FacetsOptions, Query};
+use timestrata::logs::{Bucket, Clock, Entries, Facet, FacetsOptions, Query};
 use timestrata::timelog::{Codec, EntryBatch, Unit};
 use timestrata::topic::{OwnedRecord, Record, TopicOptions, TopicRetention};
 use timestrata_client::ReceivedRows;
@@ -146,6 +146,16 @@ pub(crate) trait TableFace {
     fn delete(&self, from: Option<&str>, to: Option<&str>) -> Result<u64>;
 }
 
+/// What of a log is set anew; what is `None` stays.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LogsChange {
+    pub(crate) clock: Option<Clock>,
+    /// No bound stays.
+    pub(crate) keep_all: bool,
+    pub(crate) age_ns: Option<u64>,
+    pub(crate) bytes: Option<u64>,
+}
+
 /// A log as it is now, or was at the moment that was asked for.
 pub(crate) trait LogsFace {
     fn search(&self, query: &Query) -> Result<FoundEntries>;
@@ -157,8 +167,12 @@ pub(crate) trait LogsFace {
     fn context(&self, timestamp: i64, before: usize, after: usize) -> Result<Vec<Entries>>;
     /// When the last entry arrived.
     fn last_timestamp(&self) -> Result<Option<i64>>;
+    /// The clock that queries go by which name none.
+    fn clock(&self) -> Result<Clock>;
     /// Entries that arrive behind one.
     fn tail(&self, filter: Filter, after: i64) -> Result<Box<dyn TailFace>>;
+    /// Sets what is to be set anew, durably.
+    fn change(&self, change: &LogsChange) -> Result<()>;
     /// Deletes those that arrived in a range, durably. Gives how many there were.
     fn delete(&self, query: &Query) -> Result<u64>;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use timestrata::logs::{Entries, EntryRef, ShownColumns};
+use timestrata::logs::{Clock, Entries, EntryRef, ShownColumns};
 use timestrata::{Error, ErrorKind};
 
 use super::Format;
@@ -31,9 +31,10 @@ enum EntryColumn {
     Named { name: String, is_seen: bool },
 }
 
-/// Entries, batch by batch, and how their columns are shown.
+/// Entries, batch by batch, how their columns are shown, and by which clock they are in order.
 pub(crate) struct FoundEntries {
     pub(crate) shown: ShownColumns,
+    pub(crate) clock: Clock,
     pub(crate) batches: Box<dyn Iterator<Item = timestrata::Result<Entries>>>,
 }
 
@@ -52,7 +53,7 @@ pub(crate) struct EntryRows {
 impl EntryRows {
     /// Those that were found. Columns may be those that SQL has, labels and fields.
     pub(crate) fn new(found: FoundEntries, columns: Option<&[String]>) -> Self {
-        let FoundEntries { shown, batches: hits } = found;
+        let FoundEntries { shown, batches: hits, .. } = found;
         let all = shown.schema();
         let own = COLUMNS.map(str::to_owned);
         let (mut fields, mut origins) = (Vec::new(), Vec::new());

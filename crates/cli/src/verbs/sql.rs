@@ -67,7 +67,8 @@ pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
 }
 
 pub(crate) fn run(arguments: &SqlArgs) -> Result<()> {
-    let face = face(arguments)?;
+    let SqlArgs { store, at, write, memory, .. } = arguments;
+    let face = face(store, at, *write, *memory)?;
     let query = match arguments.query.as_deref() {
         Some("-") => Some(std::io::read_to_string(std::io::stdin()).map_err(|cause| {
             Failure::failed(format!("could not read stdin: {cause}"), "send text in UTF-8")
@@ -87,6 +88,17 @@ pub(crate) fn run(arguments: &SqlArgs) -> Result<()> {
     done.and(closed)
 }
 
+/// Prints the rows of one statement that reads.
+pub(super) fn answer(store: &StoreArg, at: &At, statement: &str, format: Format) -> Result<()> {
+    let face = face(store, at, false, None)?;
+    let interrupt = Interrupt::listen_to_ctrl_c()?;
+    let sql = face.open(&interrupt)?;
+    let asking = Asking { sql, time_max: None, format, interrupt };
+    let done = asking.answer(statement).map(drop);
+    let closed = asking.sql.close();
+    done.and(closed)
+}
+
 /// Who answers statements.
 trait SqlFace {
     /// The rows of one, which is given up when somebody interrupts it.
@@ -97,29 +109,34 @@ trait SqlFace {
 /// Who is going to answer them: a store is opened, or told from a server, before anybody listens for Ctrl-C.
 enum Opening<'a> {
     Here(Store, SqlOptions),
-    There(&'a SqlArgs, &'a str),
+    There { store: &'a StoreArg, at: &'a At, may_write: bool, url: &'a str },
 }
 
-fn face(arguments: &SqlArgs) -> Result<Opening<'_>> {
-    let dir = match &arguments.store.store {
-        Place::Server(_) if arguments.memory.is_some() => {
+fn face<'a>(
+    store: &'a StoreArg,
+    at: &'a At,
+    may_write: bool,
+    memory: Option<u64>,
+) -> Result<Opening<'a>> {
+    let dir = match &store.store {
+        Place::Server(_) if memory.is_some() => {
             return Err(Failure::usage(
                 "--memory is for a store's directory",
                 "the server's own setting says what a query may use: 'sql.memory'",
             ));
         }
-        Place::Server(url) => return Ok(Opening::There(arguments, url)),
+        Place::Server(url) => return Ok(Opening::There { store, at, may_write, url }),
         Place::Directory(dir) => dir,
     };
-    let store = open(dir, if arguments.write { Access::WriteExisting } else { Access::Read })?;
-    let store = arguments.at.of(store)?;
-    let memory = arguments.memory.unwrap_or(MEMORY_DEFAULT);
+    let opened = open(dir, if may_write { Access::WriteExisting } else { Access::Read })?;
+    let opened = at.of(opened)?;
+    let memory = memory.unwrap_or(MEMORY_DEFAULT);
     let options = SqlOptions {
         memory_bytes_max: usize::try_from(memory).unwrap_or(usize::MAX),
-        read_only: !arguments.write,
+        read_only: !may_write,
         ..SqlOptions::default()
     };
-    Ok(Opening::Here(store, options))
+    Ok(Opening::Here(opened, options))
 }
 
 impl Opening<'_> {
@@ -129,10 +146,9 @@ impl Opening<'_> {
                 let sql = Sql::open(&store, options)?;
                 Ok(Box::new(OpenedSql { store, sql, interrupt: interrupt.clone() }))
             }
-            Self::There(arguments, url) => {
-                let server = arguments.store.server(url, Some(interrupt))?;
-                let (at, may_write) = (arguments.at.text(), arguments.write);
-                Ok(Box::new(ServedSql { server, at, may_write }))
+            Self::There { store, at, may_write, url } => {
+                let server = store.server(url, Some(interrupt))?;
+                Ok(Box::new(ServedSql { server, at: at.text(), may_write }))
             }
         }
     }

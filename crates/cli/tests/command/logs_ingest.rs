@@ -20,7 +20,8 @@ fn ingest<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn entries(runner: &Runner) -> Vec<Value> {
-    json_lines(&runner.ok(&["logs", "search", "store", "app", "--format", "json"]))
+    let search = ["logs", "search", "store", "app", "--by", "timestamp", "--format", "json"];
+    json_lines(&runner.ok(&search))
 }
 
 /// Lines `first..end` of a log whose lines are numbered.

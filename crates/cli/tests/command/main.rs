@@ -7,6 +7,8 @@ mod graphs;
 mod home;
 mod ingest;
 mod logs;
+mod logs_clock;
+mod logs_follow;
 mod logs_ingest;
 mod logs_real_data;
 mod logs_tail;

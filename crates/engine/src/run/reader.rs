@@ -22,8 +22,8 @@ use super::hot::{self, HotFile};
 use super::parts::missing;
 use super::tail::{self, Zone};
 use crate::scan::{
-    BlockAggregates, ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder, Share, Source,
-    SourceSummary, Values, ViewedColumns, reads_values, views,
+    BlockAggregates, BlockBounds, ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder,
+    Share, Source, SourceSummary, Values, ViewedColumns, reads_values, views,
 };
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
@@ -529,6 +529,11 @@ impl Source for RunReader {
                 unless_damaged(cold.may_match(&self.stream, block, filter), true)
             }
         }
+    }
+
+    fn block_bounds(&self, block: usize, column: usize) -> Result<Option<BlockBounds>> {
+        let Content::Cold(cold) = &self.opened()?.content else { return Ok(None) };
+        Ok(cold.block_bounds(&self.stream, block, column))
     }
 
     fn decimal_digits(&self, column: usize) -> Result<Option<u32>> {

@@ -11,6 +11,7 @@
 mod aggregates;
 mod ahead;
 mod batch_builder;
+mod block_bounds;
 mod copy;
 mod cursor;
 mod lead;
@@ -47,6 +48,7 @@ use crate::damage::LeftOut;
 use crate::{MissingRange, Result, RunningQuery};
 pub use aggregates::{AggregatedBlocks, Aggregates, NumberAggregates, SeriesAggregates};
 pub(crate) use aggregates::{BlockAggregates, Span};
+pub use block_bounds::{BlockBounds, PartBounds};
 pub(crate) use merge::merge_sources;
 pub use number_range::NumberRange;
 pub use prune::PruneFilter;

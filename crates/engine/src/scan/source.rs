@@ -10,7 +10,9 @@ use timestrata_format::{KeyRange, LeadKey, RunId, RunMeta, SeqNo, Zone};
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
 use super::threads::ReadingThreads;
-use super::{BlockAggregates, ColumnSize, PruneFilter, RowOrder, Share, Values, views};
+use super::{
+    BlockAggregates, BlockBounds, ColumnSize, PruneFilter, RowOrder, Share, Values, views,
+};
 use crate::tombstones::{Tombstones, Visible};
 use crate::{Result, Stream};
 
@@ -156,6 +158,10 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// False only where no row of the block has all that the filter asks for.
     fn may_match(&self, _block: usize, _filter: &PruneFilter) -> Result<bool> {
         Ok(true)
+    }
+    /// Between what the whole numbers or times of a column lie in a block; `None` where that isn't known unread.
+    fn block_bounds(&self, _block: usize, _column: usize) -> Result<Option<BlockBounds>> {
+        Ok(None)
     }
     /// How many digits a column of floats has behind the point, where the source knows it unread.
     fn decimal_digits(&self, _column: usize) -> Result<Option<u32>> {

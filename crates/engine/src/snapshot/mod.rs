@@ -8,8 +8,8 @@ use timestrata_format::{KeyRange, LeadKey, SeqNo, StreamId};
 
 use crate::scan::StreamView;
 use crate::{
-    Aggregates, Cell, ColumnSize, Error, ErrorKind, PruneFilter, Result, Row, RunningQuery, Scan,
-    ScanEstimate, ScanSpec, Stream, Values,
+    Aggregates, Cell, ColumnSize, Error, ErrorKind, PartBounds, PruneFilter, Result, Row,
+    RunningQuery, Scan, ScanEstimate, ScanSpec, Stream, Values,
 };
 
 struct SnapshotInner {
@@ -319,6 +319,20 @@ impl Snapshot {
         filter: &PruneFilter,
     ) -> Result<Vec<KeyRange>> {
         self.read(stream)?.prune(range, filter)
+    }
+
+    /// The parts of `range` that have rows, as their blocks are, and between what the values of a column of whole
+    /// numbers or times lie in each, where compacted blocks tell it unread: disjoint, ascending, none empty.
+    ///
+    /// # Errors
+    /// `NotFound`; `InvalidArgument` for a stream that keeps the latest row a key; `Corruption`.
+    pub fn block_bounds(
+        &self,
+        stream: StreamId,
+        range: &KeyRange,
+        column: usize,
+    ) -> Result<Vec<PartBounds>> {
+        self.read(stream)?.block_bounds(range, column)
     }
 
     /// The values that a column has in `range`, maybe with others, where dictionaries of compacted blocks tell them

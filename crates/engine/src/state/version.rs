@@ -19,7 +19,7 @@ use crate::scan::{
     ViewedColumns,
 };
 use crate::tombstones::Tombstones;
-use crate::{ColumnSize, PruneFilter, Result, Stream, Values};
+use crate::{BlockBounds, ColumnSize, PruneFilter, Result, Stream, Values};
 
 /// Where run files live, and all that opening one needs.
 #[derive(Debug, Clone)]
@@ -293,6 +293,10 @@ impl Source for RunHandle {
 
     fn may_match(&self, block: usize, filter: &PruneFilter) -> Result<bool> {
         self.reader.may_match(block, filter)
+    }
+
+    fn block_bounds(&self, block: usize, column: usize) -> Result<Option<BlockBounds>> {
+        self.reader.block_bounds(block, column)
     }
 
     fn may_contain(&self, key: LeadKey) -> Result<bool> {

@@ -105,6 +105,31 @@ fn blocks_whose_numbers_are_elsewhere_are_left_out() {
 }
 
 #[test]
+fn blocks_tell_between_what_their_numbers_lie() {
+    let level = |at: i64| (at >= 150).then_some(at / 100);
+    let (store, stream) = store_of(rows(0..400, |at| (String::new(), None, level(at))));
+    let bounds = |range: KeyRange| {
+        let parts = store.snapshot().unwrap().block_bounds(stream, &range, 3).unwrap();
+        let told = parts.into_iter().map(|part| (part.range, part.bounds));
+        told.map(|(range, bounds)| (range, bounds.map(|b| (b.values, b.may_be_null))))
+            .collect::<Vec<_>>()
+    };
+    let all = bounds(KeyRange::ALL);
+    let expected = [
+        (KeyRange::times(0, 100), Some((None, true))),
+        (KeyRange::times(100, 200), Some((Some((1, 1)), true))),
+        (KeyRange::times(200, 300), Some((Some((2, 2)), false))),
+        (KeyRange::times(300, 400), Some((Some((3, 3)), false))),
+    ];
+    assert_eq!(all, expected);
+    let inside = KeyRange::times(250, 260);
+    assert_eq!(bounds(inside), [(inside, Some((Some((2, 2)), false)))]);
+    let more = rows(350..351, |_| (String::new(), None, Some(9)));
+    store.commit(Changes::new().insert(stream, more), Durability::Written).unwrap();
+    assert_eq!(bounds(KeyRange::ALL)[3], (KeyRange::times(300, 400), None), "one is in memory");
+}
+
+#[test]
 fn what_is_in_memory_is_never_left_out() {
     let (store, stream) = store_of(rows(0..1_000, |at| (format!("ok {at}"), None, Some(1))));
     let more = rows(5_000..5_001, |_| ("new".to_owned(), None, Some(2)));

@@ -12,6 +12,7 @@ mod literal;
 mod parser;
 mod pattern;
 mod pruning;
+mod question;
 mod required;
 mod rows;
 
@@ -20,6 +21,7 @@ use std::str::FromStr;
 pub use expr::{Expr, Target, Term, Test};
 pub use literal::{Literal, Op, Value};
 pub use pattern::Pattern;
+pub use question::{AskedLog, Question};
 use timestrata_engine::{Error, ErrorKind, Result};
 
 /// Longest expression, in bytes.

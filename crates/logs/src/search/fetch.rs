@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampNanosecondType;
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_schema::ArrowError;
 use arrow_select::concat::concat_batches;
-use arrow_select::take::take_record_batch;
-use timestrata_engine::{Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec};
+use timestrata_engine::{KeyRange, LeadKey, Result, ScanSpec};
 
+use crate::batch::{bytes_of, copied, unfit};
 use crate::options::TIMESTAMP;
 use crate::{Entries, LogsView};
 
@@ -47,7 +46,7 @@ fn ascending(view: &LogsView, timestamps: &[i64]) -> Result<Option<RecordBatch>>
         if rows.is_empty() && taken == 0 {
             break;
         }
-        bytes += bytes_of(&batch, &rows);
+        bytes += bytes_of(&batch, rows.iter().map(|row| *row as usize));
         if bytes > BATCH_BYTES && timestamps.len() > 1 {
             return Ok(None);
         }
@@ -80,25 +79,9 @@ fn at_once(view: &LogsView, timestamps: &[i64]) -> Result<Option<RecordBatch>> {
     rows_of(&batch, rows.map(|row| row as u64).collect()).map(Some)
 }
 
-/// Bytes of text and CBOR in rows of a batch.
-fn bytes_of(batch: &RecordBatch, rows: &[u64]) -> usize {
-    let of_column = |column: &ArrayRef| -> usize {
-        let (texts, items) = (column.as_string_opt::<i32>(), column.as_binary_opt::<i32>());
-        let offsets = texts.map(|texts| texts.value_offsets());
-        let Some(offsets) = offsets.or(items.map(|items| items.value_offsets())) else { return 0 };
-        let length = |row: usize| Some(offsets.get(row + 1)?.abs_diff(*offsets.get(row)?) as usize);
-        rows.iter().filter_map(|row| length(*row as usize)).sum()
-    };
-    batch.columns().iter().map(of_column).sum()
-}
-
 fn rows_of(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch> {
     if rows.len() == batch.num_rows() && rows.is_sorted() {
         return Ok(batch.clone());
     }
-    take_record_batch(batch, &UInt64Array::from(rows)).map_err(|error| unfit(&error))
-}
-
-pub(super) fn unfit(error: &ArrowError) -> Error {
-    Error::new(ErrorKind::TooLarge, format!("the entries don't fit into one batch: {error}"))
+    copied(batch, rows)
 }

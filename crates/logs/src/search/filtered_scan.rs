@@ -9,9 +9,10 @@ use timestrata_engine::{KeyRange, LeadKey, PruneFilter, Result, ScanSpec};
 use timestrata_io::sync::Mutex;
 use timestrata_io::sync::processors;
 
+use super::event_order::{Place, Places};
 use super::matching::{self, SearchedRows};
 use super::read_columns::ReadColumns;
-use super::{Clock, Query};
+use super::{Clock, Query, event_order};
 use crate::LogsView;
 use crate::options::SOURCE_TIME;
 
@@ -20,6 +21,8 @@ use crate::options::SOURCE_TIME;
 pub(super) struct FilteredScan<'a> {
     view: &'a LogsView,
     query: &'a Query,
+    /// The clock that the query goes by.
+    by: Clock,
     read: ReadColumns,
     prune_filter: PruneFilter,
     newest_first: bool,
@@ -36,22 +39,29 @@ impl<'a> FilteredScan<'a> {
     pub(super) fn new(view: &'a LogsView, query: &'a Query, columns: &[usize]) -> Self {
         let mut read = ReadColumns::of(&query.filter, view.layout());
         columns.iter().for_each(|column| read.add(*column));
-        let mut prune_filter = ReadColumns::prune_filter(&query.filter);
-        if query.by == Clock::SourceTime {
+        let by = view.clock_of(query);
+        if by == Clock::SourceTime {
             read.add(SOURCE_TIME);
-            let first = query.from.unwrap_or(i64::MIN);
-            let last = query.to.map_or(i64::MAX, |to| to.saturating_sub(1));
-            prune_filter = prune_filter.with_range(SOURCE_TIME, first..=last);
         }
-        let newest_first = query.newest_first && query.by == Clock::Timestamp;
-        Self { view, query, read, prune_filter, newest_first }
+        let prune_filter = ReadColumns::prune_filter(&query.filter);
+        let newest_first = query.newest_first && by == Clock::Timestamp;
+        Self { view, query, by, read, prune_filter, newest_first }
+    }
+
+    /// The clock that the query goes by.
+    pub(super) fn clock(&self) -> Clock {
+        self.by
     }
 
     /// The pieces of arrivals that may have hits, in the order in which they are read.
     pub(super) fn pieces(&self) -> Result<Vec<KeyRange>> {
-        let range = self.query.arrivals()?;
+        let range = self.query.arrivals(self.by)?;
         if range.is_empty() {
             return Ok(Vec::new());
+        }
+        if self.by == Clock::SourceTime && (self.query.from.is_some() || self.query.to.is_some()) {
+            let parts = event_order::parts(self.view, self.query)?;
+            return Ok(parts.into_iter().map(|part| part.range).collect());
         }
         let mut pieces = self.view.snapshot().pieces(self.view.stream_id(), &range)?;
         if self.newest_first {
@@ -116,12 +126,9 @@ impl<'a> FilteredScan<'a> {
 
     fn hits(&self, rows: &SearchedRows<'_>) -> BooleanBuffer {
         let all = BooleanBuffer::new_set(rows.len());
-        let within = match self.query.by {
+        let within = match self.by {
             Clock::Timestamp => all,
-            Clock::SourceTime => {
-                let (from, to) = (self.query.from, self.query.to);
-                rows.times_between(SOURCE_TIME, from, to, &all)
-            }
+            by => rows.times_between(by, self.query.from, self.query.to, &all),
         };
         matching::hits(self.query.filter.root(), rows, &within)
     }
@@ -176,6 +183,33 @@ impl<'a> FilteredScan<'a> {
             done.lock().push(own);
         });
         done.into_inner().into_iter().collect()
+    }
+
+    /// The places of the hits of some pieces as [`Places`] tell them, in no order; of each piece at most `limit`,
+    /// the first ones.
+    pub(super) fn places(
+        &self,
+        pieces: &[KeyRange],
+        places: Places,
+        limit: usize,
+    ) -> Result<Vec<Place>> {
+        let found = self.in_threads(pieces, Vec::new, |found: &mut Vec<Place>, piece| {
+            let mut hits = Vec::new();
+            self.piece(piece, |batch| {
+                let rows = batch.hits.set_indices();
+                let times = rows.map(|row| batch.rows.time(self.by, row));
+                let read = times.zip(batch.timestamps());
+                hits.extend(read.filter_map(|(time, timestamp)| places.place(time, timestamp)));
+                if hits.len() / 2 > limit {
+                    hits.sort_unstable();
+                    hits.truncate(limit);
+                }
+                ControlFlow::Continue(())
+            })?;
+            found.extend(hits);
+            Ok(())
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// The timestamps of the hits of some pieces, in their order, at most so many of each.

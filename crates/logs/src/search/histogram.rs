@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::filtered_scan::{FilteredScan, HitBatch};
+use super::spread::Spread;
 use super::{Clock, Query};
-use crate::options::{LEVEL, SOURCE_TIME, TIMESTAMP};
+use crate::options::LEVEL;
 use crate::{Level, Logs, LogsView};
 
 /// Most buckets of a histogram.
 pub const HISTOGRAM_BUCKETS_MAX: usize = 10_000;
 /// Buckets that are aimed at where nobody says how long they are.
 const BUCKETS: i64 = 60;
+/// Most buckets of one where nobody says how long they are, with what strays have.
+const READABLE_MAX: usize = 600;
 
 /// Lengths that people read well: fractions of a second in microseconds, and seconds, those of minutes, of hours
 /// and of 1, 7, 30 and 365 days among them.
@@ -39,7 +42,7 @@ const SECONDS: [i64; 18] = [
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// Its first nanosecond since 1970-01-01 UTC. The next one's is its end.
+    /// Its first nanosecond since 1970-01-01 UTC.
     pub start: i64,
     /// Hits in it.
     pub count: u64,
@@ -52,25 +55,42 @@ type Counts = BTreeMap<i64, Bucket>;
 impl LogsView {
     /// How many entries a query wants of each stretch of `step` nanoseconds, by the query's clock and
     /// whatever its limit: from that of the first hit to that of the last, those without a hit too.
-    /// Stretches begin at multiples of `step` since 1970-01-01 UTC. `None`: a length is chosen that
-    /// makes about 60. Gives the length, too.
+    /// Where these would be more than [`HISTOGRAM_BUCKETS_MAX`], the longest gaps are left out. Stretches
+    /// begin at multiples of `step` since 1970-01-01 UTC. `None`: a length is chosen that makes about 60 of
+    /// the time that all but a few hits lie in. Gives the length, too.
     ///
     /// # Errors
-    /// `InvalidArgument` for a step that isn't positive, or makes more than
-    /// [`HISTOGRAM_BUCKETS_MAX`]; and as [`search`](Self::search).
+    /// `InvalidArgument` for a step that isn't positive, or where more than [`HISTOGRAM_BUCKETS_MAX`]
+    /// stretches have hits; and as [`search`](Self::search).
     pub fn histogram(&self, query: &Query, step: Option<i64>) -> Result<(i64, Vec<Bucket>)> {
-        let step = match step {
+        match step {
             Some(step) if step <= 0 => {
                 let message = format!("a histogram's step of {step} ns: must be positive");
-                return Err(Error::new(ErrorKind::InvalidArgument, message));
+                Err(Error::new(ErrorKind::InvalidArgument, message))
             }
-            Some(step) => step,
-            None => self.readable_step(query)?,
-        };
-        let column = column_of(query.by);
-        let counts = FilteredScan::new(self, query, &[LEVEL, column]).fold(
+            Some(step) => {
+                let counts = self.counts(query, step)?;
+                Ok((step, filled(&counts, step, HISTOGRAM_BUCKETS_MAX)?))
+            }
+            None => {
+                let (of_all, of_most) = self.readable_steps(query)?;
+                let counts = self.counts(query, of_most)?;
+                if counts.len() <= READABLE_MAX {
+                    return Ok((of_most, filled(&counts, of_most, READABLE_MAX)?));
+                }
+                // What lies apart is more than a few strays.
+                let counts = self.counts(query, of_all)?;
+                Ok((of_all, filled(&counts, of_all, HISTOGRAM_BUCKETS_MAX)?))
+            }
+        }
+    }
+
+    fn counts(&self, query: &Query, step: i64) -> Result<Counts> {
+        let scan = FilteredScan::new(self, query, &[LEVEL]);
+        let by = scan.clock();
+        scan.fold(
             Counts::new,
-            |counts, batch| count(counts, batch, column, step),
+            |counts, batch| count(counts, batch, by, step),
             |all, part| {
                 for (start, more) in part {
                     let bucket = all.entry(start).or_insert(Bucket { start, ..EMPTY });
@@ -78,47 +98,39 @@ impl LogsView {
                     bucket.levels.iter_mut().zip(more.levels).for_each(|(sum, n)| *sum += n);
                 }
             },
-        )?;
-        Ok((step, filled(&counts, step)?))
+        )
     }
 
-    fn readable_step(&self, query: &Query) -> Result<i64> {
-        let column = column_of(query.by);
-        let (first, last) = FilteredScan::new(self, query, &[column]).fold(
-            || (i64::MAX, i64::MIN),
-            |(first, last), batch| {
-                let Some(times) = batch.rows.columns.times(column) else { return };
+    /// Steps that make about 60 buckets of the time of all hits, and of that of all but stray ones.
+    fn readable_steps(&self, query: &Query) -> Result<(i64, i64)> {
+        let scan = FilteredScan::new(self, query, &[]);
+        let by = scan.clock();
+        let spread = scan.fold(
+            Spread::default,
+            |spread, batch| {
                 for row in batch.hits.set_indices() {
-                    *first = times.value(row).min(*first);
-                    *last = times.value(row).max(*last);
+                    spread.add(batch.rows.time(by, row), 1);
                 }
             },
-            |(first, last), part| {
-                *first = part.0.min(*first);
-                *last = part.1.max(*last);
-            },
+            Spread::merge,
         )?;
-        // Without a hit, the last is before the first.
-        let wanted = last.saturating_sub(first).max(0) / BUCKETS;
-        let seconds = SECONDS.into_iter().map(|seconds| seconds * 1_000_000);
-        let mut steps = MICROSECONDS.into_iter().chain(seconds).map(|step| step * 1_000);
-        Ok(steps.find(|step| *step >= wanted).unwrap_or(wanted.max(1)))
+        let (all, most) = spread.lengths();
+        Ok((readable(all / BUCKETS), readable(most / BUCKETS)))
     }
+}
+
+/// A length that people read well, and no shorter than the wanted one.
+fn readable(wanted: i64) -> i64 {
+    let seconds = SECONDS.into_iter().map(|seconds| seconds * 1_000_000);
+    let mut steps = MICROSECONDS.into_iter().chain(seconds).map(|step| step * 1_000);
+    steps.find(|step| *step >= wanted).unwrap_or(wanted.max(1))
 }
 
 const EMPTY: Bucket = Bucket { start: 0, count: 0, levels: [0; Level::ALL.len()] };
 
-fn column_of(by: Clock) -> usize {
-    match by {
-        Clock::Timestamp => TIMESTAMP,
-        Clock::SourceTime => SOURCE_TIME,
-    }
-}
-
-fn count(counts: &mut Counts, batch: &HitBatch<'_>, column: usize, step: i64) {
-    let Some(times) = batch.rows.columns.times(column) else { return };
+fn count(counts: &mut Counts, batch: &HitBatch<'_>, by: Clock, step: i64) {
     for row in batch.hits.set_indices() {
-        let time = times.value(row);
+        let time = batch.rows.time(by, row);
         // The stretch before the first that `i64` holds begins where `i64` does.
         let start = time.checked_sub(time.rem_euclid(step)).unwrap_or(i64::MIN);
         let bucket = counts.entry(start).or_insert(Bucket { start, ..EMPTY });
@@ -131,29 +143,39 @@ fn count(counts: &mut Counts, batch: &HitBatch<'_>, column: usize, step: i64) {
     }
 }
 
-/// The buckets from the first to the last, with those without hits.
-fn filled(counts: &Counts, step: i64) -> Result<Vec<Bucket>> {
-    let (Some((first, _)), Some((last, _))) = (counts.first_key_value(), counts.last_key_value())
-    else {
-        return Ok(Vec::new());
-    };
-    let buckets = (i128::from(*last) - i128::from(*first)) / i128::from(step) + 1;
-    if buckets > HISTOGRAM_BUCKETS_MAX as i128 {
+/// The buckets from the first to the last, with those without hits as far as there is room for them: the shortest
+/// gaps are filled first.
+fn filled(counts: &Counts, step: i64, buckets_max: usize) -> Result<Vec<Bucket>> {
+    if counts.len() > HISTOGRAM_BUCKETS_MAX {
         let message = format!(
-            "a histogram of {buckets} buckets; at most {HISTOGRAM_BUCKETS_MAX} are given: take a \
-             longer step or a shorter range"
+            "a histogram of {} buckets with hits; at most {HISTOGRAM_BUCKETS_MAX} are given: take a \
+             longer step or a shorter range",
+            counts.len()
         );
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
-    let mut all = Vec::new();
-    let mut start = *first;
-    loop {
-        all.push(counts.get(&start).copied().unwrap_or(Bucket { start, ..EMPTY }));
-        match start.checked_add(step) {
-            Some(next) if next <= *last => start = next,
-            _ => return Ok(all),
+    let missing = |one: i64, next: i64| (next.abs_diff(one) / step.unsigned_abs()).max(1) - 1;
+    let mut gaps: Vec<u64> =
+        counts.keys().zip(counts.keys().skip(1)).map(|(one, next)| missing(*one, *next)).collect();
+    gaps.sort_unstable();
+    let mut room = buckets_max.saturating_sub(counts.len()) as u64;
+    let too_long = gaps.into_iter().find(|gap| {
+        let has_room = *gap <= room;
+        room = room.saturating_sub(*gap);
+        !has_room
+    });
+    let mut all: Vec<Bucket> = Vec::new();
+    for (start, bucket) in counts {
+        if let Some(last) = all.last()
+            && too_long.is_none_or(|too_long| missing(last.start, *start) < too_long)
+        {
+            let after = last.start.checked_add(step);
+            let starts = std::iter::successors(after, |at| at.checked_add(step));
+            all.extend(starts.take_while(|at| at < start).map(|start| Bucket { start, ..EMPTY }));
         }
+        all.push(*bucket);
     }
+    Ok(all)
 }
 
 impl Logs {

@@ -10,6 +10,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use timestrata_engine::words;
 
+use super::Clock;
 use crate::columns::EntryColumns;
 use crate::filter::{Expr, Pattern, Target, Term, Test};
 use crate::layout::{ColumnKind, Layout};
@@ -45,22 +46,23 @@ impl<'a> SearchedRows<'a> {
         self.columns.times(TIMESTAMP).map_or(&[], |times| times.values())
     }
 
+    /// A row's time by a clock; that of its sender only where this column was asked for.
+    pub(super) fn time(&self, by: Clock, row: usize) -> i64 {
+        let arrived = self.timestamps().get(row).copied().unwrap_or_default();
+        by.time(arrived, self.columns.time(SOURCE_TIME, row))
+    }
+
     /// Those rows whose time is within a range.
     pub(super) fn times_between(
         &self,
-        column: usize,
+        by: Clock,
         from: Option<i64>,
         to: Option<i64>,
         within: &BooleanBuffer,
     ) -> BooleanBuffer {
-        let Some(times) = self.columns.times(column) else {
-            return BooleanBuffer::new_unset(self.len());
-        };
         each(within, |row| {
-            let time = times.value(row);
-            !times.is_null(row)
-                && from.is_none_or(|from| from <= time)
-                && to.is_none_or(|to| time < to)
+            let time = self.time(by, row);
+            from.is_none_or(|from| from <= time) && to.is_none_or(|to| time < to)
         })
     }
 

@@ -4,7 +4,9 @@
 //! that tell unread that they have no hit; of the others the columns are read that the filter looks at,
 //! and only of hits the rest.
 
+mod clock;
 mod entry_filter;
+mod event_order;
 mod facets;
 mod fetch;
 mod filtered_scan;
@@ -12,11 +14,13 @@ mod histogram;
 mod matching;
 mod read_columns;
 mod results;
+mod spread;
 
 use std::fmt;
 use std::ops::Bound;
 use std::str::FromStr;
 
+pub use clock::Clock;
 pub use entry_filter::EntryFilter;
 pub use facets::{Facet, FacetsOptions};
 pub use histogram::{Bucket, HISTOGRAM_BUCKETS_MAX};
@@ -25,57 +29,6 @@ use timestrata_engine::{Error, ErrorKind, KeyRange, Result};
 use timestrata_values::range::key_range;
 
 use super::filter::Filter;
-
-/// Which of its two times places an entry.
-///
-/// ```
-/// use timestrata_engine::{Settings, Store};
-/// use timestrata_logs::{Clock, Logs, LogsOptions, NewEntry, Query};
-///
-/// # fn main() -> timestrata_engine::Result<()> {
-/// # let store = Store::memory(Settings::default())?;
-/// # let app = Logs::create(&store, "app", &LogsOptions::default())?;
-/// let mut entry = NewEntry::new("sent a second after 1970 began");
-/// entry.source_time = Some(1_000_000_000);
-/// app.write(&entry)?;
-/// let then = Query { by: Clock::SourceTime, to: Some(2_000_000_000), ..Query::default() };
-/// assert_eq!(app.count(&then)?, 1);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub enum Clock {
-    /// When it arrived.
-    #[default]
-    Timestamp,
-    /// When it happened, as its sender says. Entries whose sender doesn't say have no place.
-    SourceTime,
-}
-
-impl fmt::Display for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timestamp => "timestamp",
-            Self::SourceTime => "source_time",
-        })
-    }
-}
-
-impl FromStr for Clock {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "timestamp" => Ok(Self::Timestamp),
-            "source_time" => Ok(Self::SourceTime),
-            _ => {
-                let shown: String = text.chars().take(40).collect();
-                let message = format!("by {shown:?}: must be 'timestamp' or 'source_time'");
-                Err(Error::new(ErrorKind::InvalidArgument, message))
-            }
-        }
-    }
-}
 
 /// An entry's place in an order, to go on behind it.
 ///
@@ -134,8 +87,9 @@ impl FromStr for Position {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Which clock `from`, `to` and the order go by.
-    pub by: Clock,
+    /// Which clock `from`, `to` and the order go by. `None`: the log's own, see
+    /// [`LogsOptions::clock`](super::LogsOptions::clock).
+    pub by: Option<Clock>,
     /// The earliest time wanted, in nanoseconds since 1970-01-01 UTC.
     pub from: Option<i64>,
     /// The first time that isn't wanted any more.
@@ -159,15 +113,15 @@ impl Query {
         Ok(Self { filter: filter.parse()?, ..Self::default() })
     }
 
-    /// The arrivals that may be wanted.
+    /// The arrivals that may be wanted, where it goes by `by`.
     ///
     /// # Errors
     /// `InvalidArgument` if the range ends before it begins.
-    fn arrivals(&self) -> Result<KeyRange> {
+    fn arrivals(&self, by: Clock) -> Result<KeyRange> {
         let bound = |time: Option<i64>| time.map_or(Bound::Unbounded, Bound::Included);
         let end = self.to.map_or(Bound::Unbounded, Bound::Excluded);
         let range = key_range(&(bound(self.from), end))?;
-        if self.by == Clock::SourceTime {
+        if by == Clock::SourceTime {
             return Ok(KeyRange::ALL);
         }
         let rest = match (self.after, self.newest_first) {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use timestrata_engine::{KeyRange, Result, Scan, ScanSpec};
 use timestrata_io::sync::processors;
 
+use super::event_order::EventOrder;
 use super::filtered_scan::FilteredScan;
 use super::{Clock, Position, Query, fetch};
 use crate::filter::Expr;
-use crate::options::SOURCE_TIME;
 use crate::{Entries, EntryRef, Logs, LogsView};
 
 /// Entries that are fetched at once.
@@ -38,6 +38,8 @@ const PIECES_A_THREAD: usize = 4;
 pub struct Hits {
     view: LogsView,
     query: Query,
+    /// The clock that the query goes by.
+    by: Clock,
     left: usize,
     source: HitSource,
 }
@@ -48,15 +50,19 @@ enum HitSource {
     All(Scan),
     /// What is looked through next, how many pieces at once, and hits that were found.
     Pieces { rest: VecDeque<KeyRange>, at_once: usize, found: VecDeque<i64> },
-    /// Hits in the order of another clock.
-    Sorted(VecDeque<i64>),
+    /// Hits in the order of another clock, and those of them that are fetched next.
+    ByEvent { order: EventOrder, found: VecDeque<i64> },
 }
 
 impl Hits {
     fn new(view: &LogsView, query: &Query) -> Result<Self> {
         let left = query.limit.unwrap_or(usize::MAX);
-        let source = match (query.by, query.filter.root()) {
-            (Clock::SourceTime, _) => HitSource::Sorted(by_source_time(view, query)?.into()),
+        let by = view.clock_of(query);
+        let source = match (by, query.filter.root()) {
+            (Clock::SourceTime, _) => {
+                let order = EventOrder::new(view, query)?;
+                HitSource::ByEvent { order, found: VecDeque::new() }
+            }
             (Clock::Timestamp, Expr::All) => HitSource::All(all(view, query)?),
             (Clock::Timestamp, _) => {
                 let rest = FilteredScan::new(view, query, &[]).pieces()?.into();
@@ -65,7 +71,12 @@ impl Hits {
                 HitSource::Pieces { rest, at_once, found: VecDeque::new() }
             }
         };
-        Ok(Self { view: view.clone(), query: query.clone(), left, source })
+        Ok(Self { view: view.clone(), query: query.clone(), by, left, source })
+    }
+
+    /// The clock by which they are in order.
+    pub fn clock(&self) -> Clock {
+        self.by
     }
 
     fn next_batch(&mut self) -> Result<Option<Entries>> {
@@ -75,7 +86,13 @@ impl Hits {
                     let Some(batch) = scan.next().transpose()? else { return Ok(None) };
                     return Ok(Some(Entries::new(batch, Arc::clone(self.view.layout()))));
                 }
-                HitSource::Sorted(found) => found,
+                HitSource::ByEvent { order, found } => {
+                    if found.is_empty() {
+                        let wanted = self.left.min(FETCH_ROWS);
+                        found.extend(order.next(&self.view, &self.query, wanted, self.left)?);
+                    }
+                    found
+                }
                 HitSource::Pieces { rest, at_once, found } => {
                     while found.is_empty() && !rest.is_empty() {
                         let pieces: Vec<_> = rest.drain(..rest.len().min(*at_once)).collect();
@@ -119,45 +136,12 @@ impl Iterator for Hits {
 /// A scan of all entries that a query without a filter wants.
 fn all(view: &LogsView, query: &Query) -> Result<Scan> {
     let spec = ScanSpec {
-        range: query.arrivals()?,
+        range: query.arrivals(Clock::Timestamp)?,
         limit: query.limit,
         reverse: query.newest_first,
         ..ScanSpec::default()
     };
     view.snapshot().scan(view.stream_id(), &spec)
-}
-
-/// The timestamps of all hits, in the order of what their senders say.
-fn by_source_time(view: &LogsView, query: &Query) -> Result<Vec<i64>> {
-    let scan = FilteredScan::new(view, query, &[]);
-    let limit = query.limit.unwrap_or(usize::MAX);
-    let cut = |found: &mut Vec<(i64, i64)>| {
-        match query.newest_first {
-            false => found.sort_unstable(),
-            true => found.sort_unstable_by(|a, b| b.cmp(a)),
-        }
-        found.truncate(limit);
-    };
-    let is_behind = |place: (i64, i64)| match query.after {
-        None => true,
-        Some(after) if query.newest_first => place < (after.time, after.timestamp),
-        Some(after) => place > (after.time, after.timestamp),
-    };
-    let mut found = scan.fold(
-        Vec::new,
-        |found: &mut Vec<(i64, i64)>, batch| {
-            let (rows, hits) = (&batch.rows, &batch.hits);
-            let Some(times) = rows.columns.times(SOURCE_TIME) else { return };
-            let places = hits.set_indices().map(|row| times.value(row)).zip(batch.timestamps());
-            found.extend(places.filter(|place| is_behind(*place)));
-            if found.len() / 2 > limit {
-                cut(found);
-            }
-        },
-        |all, part| all.extend(part),
-    )?;
-    cut(&mut found);
-    Ok(found.into_iter().map(|(_, timestamp)| timestamp).collect())
 }
 
 impl LogsView {
@@ -174,8 +158,10 @@ impl LogsView {
     /// # Errors
     /// As [`search`](Self::search).
     pub fn count(&self, query: &Query) -> Result<u64> {
-        if let (Clock::Timestamp, Expr::All) = (query.by, query.filter.root()) {
-            return self.snapshot().count(self.stream_id(), &query.arrivals()?);
+        let by = self.clock_of(query);
+        let has_range = query.from.is_some() || query.to.is_some();
+        if *query.filter.root() == Expr::All && (by == Clock::Timestamp || !has_range) {
+            return self.snapshot().count(self.stream_id(), &query.arrivals(by)?);
         }
         let step = |sum: &mut u64, batch: &super::filtered_scan::HitBatch<'_>| {
             *sum += batch.hits.count_set_bits() as u64;
@@ -198,29 +184,30 @@ impl LogsView {
         if fetch::in_order(self, &[timestamp])?.0.is_empty() {
             return Ok(Vec::new());
         }
-        let place = Some(Position { time: timestamp, timestamp });
-        let earlier =
-            Query { newest_first: true, limit: Some(before), after: place, ..Query::default() };
+        let (by, after_it) = (Some(Clock::Timestamp), Position { time: timestamp, timestamp });
+        let earlier = Query {
+            by,
+            newest_first: true,
+            limit: Some(before),
+            after: Some(after_it),
+            ..Query::default()
+        };
         let (mut first, mut count) = (timestamp, after.saturating_add(1));
         for entries in self.search(&earlier)? {
             let entries = entries?;
             first = entries.iter().next_back().map_or(first, |entry| entry.timestamp());
             count = count.saturating_add(entries.len());
         }
-        let around = Query { from: Some(first), limit: Some(count), ..Query::default() };
+        let around = Query { by, from: Some(first), limit: Some(count), ..Query::default() };
         self.search(&around)?.collect()
     }
 }
 
 impl EntryRef<'_> {
-    /// Its place in the order of a clock, to go on behind it; `None` if it has none there.
-    pub fn position(&self, by: Clock) -> Option<Position> {
+    /// Its place in the order of a clock, to go on behind it.
+    pub fn position(&self, by: Clock) -> Position {
         let timestamp = self.timestamp();
-        let time = match by {
-            Clock::Timestamp => timestamp,
-            Clock::SourceTime => self.source_time()?,
-        };
-        Some(Position { time, timestamp })
+        Position { time: by.time(timestamp, self.source_time()), timestamp }
     }
 }
 

@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 use timestrata_engine::Durability;
-use timestrata_logs::{Clock, NewEntry, Query};
+use timestrata_logs::filter::Filter;
+use timestrata_logs::{Clock, Logs, LogsOptions, NewEntry, Query};
 
-use crate::support::{SECOND, fill, found, log, messages, settle, with_clock};
-
-fn at(index: usize, source_time: i64) -> NewEntry {
-    NewEntry { source_time: Some(source_time), ..NewEntry::new(format!("m{index}")) }
-}
+use crate::support::{SECOND, at, fill, found, log, messages, settle, with_clock};
 
 #[test]
 fn entries_come_by_range_newest_or_oldest_first_with_a_limit() {
@@ -32,7 +29,7 @@ fn a_position_goes_on_where_an_answer_ended() {
     let logs = log();
     fill(&logs, 5_000, |index| at(index, (index as i64 * 7_919) % 5_000));
     settle(&logs);
-    for by in [Clock::Timestamp, Clock::SourceTime] {
+    for by in [Clock::Timestamp, Clock::SourceTime].map(Some) {
         for newest_first in [false, true] {
             let all = found(&logs, &Query { by, newest_first, ..Query::default() });
             assert_eq!(all.len(), 5_000);
@@ -45,10 +42,10 @@ fn a_position_goes_on_where_an_answer_ended() {
                 let Some(last) = batches.last().and_then(|batch| batch.iter().next_back()) else {
                     break;
                 };
-                after = last.position(by);
+                after = by.map(|by| last.position(by));
                 seen.extend(messages(&batches));
             }
-            assert_eq!(seen, all, "{by} {newest_first}");
+            assert_eq!(seen, all, "{by:?} {newest_first}");
         }
     }
 }
@@ -62,15 +59,84 @@ fn both_clocks_place_entries() {
     }
     logs.write(&NewEntry::new("without")).unwrap();
     for _ in 0..2 {
-        let by_source = Query { by: Clock::SourceTime, ..Query::default() };
-        assert_eq!(found(&logs, &by_source), ["m1", "m3", "m2", "m0"]);
-        let newest = Query { newest_first: true, limit: Some(2), ..by_source.clone() };
-        assert_eq!(found(&logs, &newest), ["m0", "m2"]);
+        let by_source = Query { by: Some(Clock::SourceTime), ..Query::default() };
+        assert_eq!(found(&logs, &by_source), ["m1", "m3", "m2", "m0", "without"]);
+        let newest = Query { newest_first: true, limit: Some(3), ..by_source.clone() };
+        assert_eq!(found(&logs, &newest), ["without", "m0", "m2"]);
         let range = Query { from: Some(10 * SECOND), to: Some(30 * SECOND), ..by_source.clone() };
         assert_eq!(found(&logs, &range), ["m1", "m3", "m2"]);
         assert_eq!(logs.count(&range).unwrap(), 3);
+        let since = Query { from: Some(30 * SECOND), ..by_source.clone() };
+        assert_eq!(found(&logs, &since), ["m0", "without"], "one that doesn't say has its arrival");
         settle(&logs);
     }
+}
+
+#[test]
+fn a_log_has_a_clock_of_its_own() {
+    let logs = log();
+    assert_eq!(logs.snapshot().unwrap().clock(), Clock::Timestamp);
+    for (index, time) in [30, 10, 20].into_iter().enumerate() {
+        logs.write(&at(index, time * SECOND)).unwrap();
+    }
+    assert_eq!(found(&logs, &Query::default()), ["m0", "m1", "m2"]);
+    let options = LogsOptions { clock: Some(Clock::SourceTime), ..LogsOptions::default() };
+    Logs::create(logs.store(), logs.name(), &options).unwrap();
+    assert_eq!(logs.options().unwrap().clock, Some(Clock::SourceTime));
+    let hits = logs.search(&Query::default()).unwrap();
+    assert_eq!(hits.clock(), Clock::SourceTime);
+    assert_eq!(found(&logs, &Query::default()), ["m1", "m2", "m0"]);
+    let range = Query { to: Some(30 * SECOND), ..Query::default() };
+    assert_eq!(logs.count(&range).unwrap(), 2);
+    let arrivals = Query { by: Some(Clock::Timestamp), ..Query::default() };
+    assert_eq!(found(&logs, &arrivals), ["m0", "m1", "m2"]);
+    // What goes by arrivals goes on to.
+    let first = logs.snapshot().unwrap().first_timestamp().unwrap().unwrap();
+    let around = logs.context(first, 1, 1).unwrap();
+    assert_eq!(around.iter().map(|batch| batch.len()).sum::<usize>(), 2);
+    let mut tail = logs.tail(Filter::default(), Some(first)).unwrap();
+    let next = tail.next(Duration::ZERO).unwrap().unwrap();
+    assert_eq!(
+        next.iter().map(|entry| entry.message().to_owned()).collect::<Vec<_>>(),
+        ["m1", "m2"]
+    );
+    let deleted = logs.delete_range(Some(first), Some(first + 1), Durability::Written).unwrap();
+    assert_eq!(deleted.entries, 1);
+    logs.set_clock(Clock::Timestamp).unwrap();
+    assert_eq!(found(&logs, &Query::default()), ["m1", "m2"]);
+    Logs::create(logs.store(), logs.name(), &LogsOptions::default()).unwrap();
+    assert_eq!(
+        logs.snapshot().unwrap().clock(),
+        Clock::Timestamp,
+        "who says nothing changes nothing"
+    );
+}
+
+/// The story: the last hundred by the times of senders took all entries to be looked through, however they lay.
+#[test]
+fn the_first_and_last_that_happened_take_the_blocks_of_these() {
+    let logs = log();
+    // The later half arrived first, and some of each say nothing.
+    let time = |index: usize| ((index as i64 + 10_000) % 20_000) * SECOND;
+    fill(&logs, 20_000, |index| match index % 5_000 {
+        7 => NewEntry::new(format!("m{index}")),
+        _ => at(index, time(index)),
+    });
+    settle(&logs);
+    let by = Some(Clock::SourceTime);
+    for newest_first in [false, true] {
+        let all = found(&logs, &Query { by, newest_first, ..Query::default() });
+        assert_eq!(all.len(), 20_000);
+        let limit = Some(100);
+        let few = found(&logs, &Query { by, newest_first, limit, ..Query::default() });
+        assert_eq!(few, all[..100], "{newest_first}");
+        let filtered = Query { by, newest_first, limit: Some(3), ..Query::of("/9$/").unwrap() };
+        let expected: Vec<_> = all.iter().filter(|text| text.ends_with('9')).take(3).collect();
+        assert_eq!(found(&logs, &filtered).iter().collect::<Vec<_>>(), expected);
+    }
+    let within = Query { by, from: Some(50 * SECOND), to: Some(60 * SECOND), ..Query::default() };
+    assert_eq!(logs.count(&within).unwrap(), 10);
+    assert!(logs.snapshot().unwrap().rows_to_look_at(&within).unwrap() < 10_000);
 }
 
 #[test]

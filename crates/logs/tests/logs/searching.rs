@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use timestrata_engine::{Durability, Settings, Store};
 use timestrata_logs::{Clock, FacetsOptions, Level, Logs, LogsOptions, NewEntry, Query};
 
-use crate::support::{SECOND, entry, fill, found, log, settle};
+use crate::support::{SECOND, at, entry, fill, found, log, settle};
 
 fn count(logs: &Logs, filter: &str) -> u64 {
     logs.count(&Query::of(filter).unwrap()).unwrap()
@@ -210,7 +210,9 @@ fn long_hits_come_in_batches_that_fit_into_memory() {
 fn a_histogram_counts_hits_over_time_by_level() {
     let logs = log();
     fill(&logs, 600, mixed);
-    let by = Query { by: Clock::SourceTime, ..Query::of("level:*").unwrap() };
+    // Entries whose senders say nothing are placed by their arrival, behind the others.
+    let (by, to) = (Some(Clock::SourceTime), Some(500 * SECOND));
+    let by = Query { by, to, ..Query::of("level:*").unwrap() };
     let (step, buckets) = logs.histogram(&by, Some(10 * SECOND)).unwrap();
     assert_eq!((step, buckets.len()), (10 * SECOND, 5));
     assert_eq!(buckets.iter().map(|bucket| bucket.count).sum::<u64>(), logs.count(&by).unwrap());
@@ -221,16 +223,36 @@ fn a_histogram_counts_hits_over_time_by_level() {
         assert_eq!(bucket.levels.iter().sum::<u64>(), bucket.count);
     }
     assert_eq!(starts, "0 10 20 30 40 ");
-    let of_errors = Query { by: Clock::SourceTime, ..Query::of("level=error").unwrap() };
+    let of_errors = Query { filter: "level=error".parse().unwrap(), ..by.clone() };
     assert_eq!(errors, logs.count(&of_errors).unwrap());
     let (step, buckets) = logs.histogram(&by, None).unwrap();
     assert_eq!((step, buckets.len()), (SECOND, 50));
-    for (wrong, why) in [(0, "must be positive"), (1_000, "at most 10000")] {
-        let error = logs.histogram(&by, Some(wrong)).unwrap_err().to_string();
-        assert!(error.contains(why), "{error}");
-    }
+    let error = logs.histogram(&by, Some(0)).unwrap_err().to_string();
+    assert!(error.contains("must be positive"), "{error}");
     let none = Query::of("nowhere").unwrap();
     assert!(logs.histogram(&none, None).unwrap().1.is_empty());
+}
+
+/// The story: one entry of 1970 among those of today was refused with 29,934,002 buckets, or had all others in one.
+#[test]
+fn stray_times_break_no_histogram() {
+    let logs = log();
+    let now = 1_700_000_000 * SECOND;
+    fill(&logs, 100, |index| at(index, now + index as i64 * SECOND));
+    logs.write(&at(100, 5 * SECOND)).unwrap();
+    let by = Query { by: Some(Clock::SourceTime), ..Query::default() };
+    for step in [None, Some(2 * SECOND)] {
+        let (step, buckets) = logs.histogram(&by, step).unwrap();
+        assert_eq!((step, buckets.len()), (2 * SECOND, 51), "that of 1970, and those of today");
+        assert_eq!((buckets[0].start, buckets[0].count), (4 * SECOND, 1));
+        assert!(buckets[1..].iter().all(|bucket| bucket.count == 2), "{buckets:?}");
+    }
+    fill(&logs, 11_000, |index| at(index, index as i64 * 60 * SECOND));
+    let error = logs.histogram(&by, Some(SECOND)).unwrap_err().to_string();
+    assert!(error.contains("11101 buckets with hits; at most 10000"), "{error}");
+    // Gaps are filled while there is room, the shortest first.
+    let (step, buckets) = logs.histogram(&by, Some(3_600 * SECOND)).unwrap();
+    assert_eq!((step, buckets.len()), (3_600 * SECOND, 11_000 / 60 + 1 + 1));
 }
 
 #[test]

@@ -50,6 +50,11 @@ pub(crate) fn entry(message: &str, level: Option<Level>) -> NewEntry {
     NewEntry { level, ..NewEntry::new(message) }
 }
 
+/// An entry whose sender says when it happened.
+pub(crate) fn at(index: usize, source_time: i64) -> NewEntry {
+    NewEntry { source_time: Some(source_time), ..NewEntry::new(format!("m{index}")) }
+}
+
 /// The messages of all that a query finds.
 pub(crate) fn found(logs: &Logs, query: &Query) -> Vec<String> {
     messages(&logs.search(query).unwrap().collect::<Result<Vec<_>, _>>().unwrap())

@@ -96,7 +96,7 @@ impl Wanted<'_> {
         }
         Ok(Query {
             filter,
-            by: self.by.unwrap_or_default().into(),
+            by: self.by.map(Clock::from),
             from: from.or(since),
             to,
             ..Query::default()
@@ -147,7 +147,7 @@ pub(super) struct SearchArguments {
     to: Option<String>,
     /// Only what is not older than this, instead of 'from': 90s, 15m, 12h, 30d.
     since: Option<String>,
-    /// Which clock times and the order go by; default timestamp, the arrival.
+    /// Which clock times and the order go by; default: the log's own.
     by: Option<By>,
     /// desc (default): newest first.
     order: Option<Order>,
@@ -198,8 +198,10 @@ where there may be many. Example: {\"name\": \"app\", \"filter\": \"level>=error
         // One too many is asked for, to know whether there are more.
         query.limit = Some(room.items_max().saturating_add(1));
         let (mut entries, mut next) = (Vec::new(), None);
-        for batch in view(name, asked)?.search(&query)? {
-            if !take(&batch?, query.by, &mut room, &mut entries) {
+        let hits = view(name, asked)?.search(&query)?;
+        let by = hits.clock();
+        for batch in hits {
+            if !take(&batch?, by, &mut room, &mut entries) {
                 break;
             }
         }

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use arrow_schema::SchemaRef;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use timestrata_engine::RunningQuery;
 use timestrata_logs::{Clock, Entries, EntryRef};
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::pieces::{self, PIECE_BYTES, Pieces};
 use super::{ARROW, AnswerForm, AnswerRows, JSON, LINES, accepted, of_rows};
@@ -65,38 +66,56 @@ impl EntriesForm {
     }
 }
 
-/// Batches of entries, read when they are asked for, and the columns that they have.
+/// Batches of entries, read when they are asked for, the columns that they have, and the clock of their order.
 pub(crate) struct Found {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: FoundBatches,
+    pub(crate) clock: Clock,
 }
 
 type FoundBatches = Box<dyn Iterator<Item = timestrata_engine::Result<Entries>> + Send>;
 
-/// An answer of the batches that `begin` gives, in the order of a clock. Each entry has its `position`
-/// in that order besides, to go on behind it.
+/// By which clock the entries of an answer are in order.
+const CLOCK: &str = "timestrata-clock";
+
+/// An answer of the batches that `begin` gives, in the order of a clock, which a header names. Each entry has its
+/// `position` in that order besides, to go on behind it.
 ///
 /// # Errors
 /// Those of `begin`, and of a read before anything was sent. One in the middle cuts the connection.
 pub(crate) async fn of_entries(
     state: AppState,
     form: EntriesForm,
-    by: Clock,
     query: RunningQuery,
     begin: impl FnOnce() -> Result<Found> + Send + 'static,
 ) -> Result<Response> {
     let asked = query.clone();
-    if form == EntriesForm::Arrow {
-        return run_query(&Handle::current(), &query, move || {
-            let Found { schema, batches } = begin()?;
+    let (told, found) = oneshot::channel();
+    let begin = move || -> Result<Found> {
+        let found = begin()?;
+        // Who has gone away needs no header.
+        let _ = told.send(found.clock);
+        Ok(found)
+    };
+    let mut answer = if form == EntriesForm::Arrow {
+        run_query(&Handle::current(), &query, move || {
+            let Found { schema, batches, .. } = begin()?;
             let batches = Box::new(batches.map(|entries| Ok(entries?.columns().clone())));
             of_rows(&state, AnswerForm::Arrow, AnswerRows { schema, batches, query: Some(asked) })
         })
-        .await;
+        .await?
+    } else {
+        let body = pieces::body(&query, move || Ok(EntryWriter::new(form, begin()?))).await?;
+        ([(header::CONTENT_TYPE, form.content_type())], body).into_response()
+    };
+    if let Ok(clock) = found.await {
+        let name = match clock {
+            Clock::Timestamp => "timestamp",
+            Clock::SourceTime => "source_time",
+        };
+        answer.headers_mut().insert(CLOCK, HeaderValue::from_static(name));
     }
-    let body =
-        pieces::body(&query, move || Ok(EntryWriter::new(form, by, begin()?.batches))).await?;
-    Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())
+    Ok(answer)
 }
 
 struct EntryWriter {
@@ -108,8 +127,9 @@ struct EntryWriter {
 }
 
 impl EntryWriter {
-    fn new(form: EntriesForm, by: Clock, found: FoundBatches) -> Self {
-        Self { form, by, found: EntryCursor::new(found), is_begun: false, has_entries: false }
+    fn new(form: EntriesForm, found: Found) -> Self {
+        let Found { batches, clock: by, .. } = found;
+        Self { form, by, found: EntryCursor::new(batches), is_begun: false, has_entries: false }
     }
 }
 
@@ -140,9 +160,7 @@ impl Pieces for EntryWriter {
 /// Appends an entry as JSON, with its position.
 fn write_entry(entry: EntryRef<'_>, by: Clock, out: &mut String) {
     entry.write_json(out);
-    if let Some(position) = entry.position(by) {
-        // One member more, before what ends the object. Memory takes what is written to it.
-        out.pop();
-        let _ = write!(out, r#","position":"{position}"}}"#);
-    }
+    // One member more, before what ends the object. Memory takes what is written to it.
+    out.pop();
+    let _ = write!(out, r#","position":"{}"}}"#, entry.position(by));
 }

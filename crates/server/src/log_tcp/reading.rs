@@ -2,7 +2,7 @@
 //! written, and of a client that doesn't take them only where it stands.
 
 use timestrata_engine::{Result, RunningQuery};
-use timestrata_logs::{Hits, Logs, LogsView, Position, Query};
+use timestrata_logs::{Clock, Hits, Logs, LogsView, Position, Query};
 
 use super::metadata;
 use super::service::Range;
@@ -100,7 +100,7 @@ fn query(range: Range) -> Option<Query> {
     let from = ns(range.start).filter(|_| range.start <= range.end)?;
     // What ends where times end has no end.
     let to = range.end.checked_add(1).and_then(ns);
-    Some(Query { from: Some(from), to, ..Query::default() })
+    Some(Query { by: Some(Clock::Timestamp), from: Some(from), to, ..Query::default() })
 }
 
 #[cfg(test)]

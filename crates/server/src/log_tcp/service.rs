@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use timestrata_engine::locks::Mutex;
 use timestrata_engine::{Durability, ErrorKind, Result, RunningQuery};
-use timestrata_logs::{Logs, NewEntry};
+use timestrata_logs::{Logs, LogsOptions, NewEntry};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::lines::{Line, Lines};
@@ -138,7 +138,7 @@ impl Service {
         if let Some(logs) = &*logs {
             return Ok(logs.clone());
         }
-        let opened = self.state.logs_to_write(&self.name)?;
+        let opened = self.state.logs_to_write(&self.name, &LogsOptions::default())?;
         Ok(logs.insert(opened).clone())
     }
 

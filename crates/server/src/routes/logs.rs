@@ -3,13 +3,14 @@
 pub(super) mod entries;
 mod figures;
 mod ingest;
+mod options;
 mod parameters;
 mod search;
 mod tail;
 
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, patch, post, put};
 use serde_json::json;
 use timestrata_engine::Durability;
 use timestrata_logs::Logs;
@@ -20,8 +21,10 @@ use crate::error::{Failure, Result, success};
 use crate::moments::Reading;
 use crate::routes::Route;
 use crate::routes::named::Named;
+use crate::routes::tables::ROWS;
 use crate::state::{AppState, blocking};
 
+use self::options::OPTIONS;
 use self::parameters::LogRequest;
 
 const FILTER: Parameter = parameter("filter", Form::Text, "A filter; without one all entries");
@@ -30,7 +33,7 @@ const TO: Parameter = parameter("to", Form::Time, "The first time behind the ran
 const BY: Parameter = parameter(
     "by",
     Form::OneOf(&["timestamp", "source_time"]),
-    "The clock: when entries arrived, or when their sender says that they were made",
+    "The clock: when entries arrived, or when their sender says that they were made; else the log's own",
 );
 const TIMEOUT: Parameter =
     parameter("timeout", Form::Duration, "The longest time that it may be worked on");
@@ -39,6 +42,21 @@ const ENTRIES: &[&str] =
 
 pub(super) const ENDPOINTS: &[Route] = &[
     Route::get("/logs", Needs::Token, "The names of the logs", || get(list)),
+    Route::get("/logs/{name}", READ, "What the log was made as", || get(options::describe)),
+    Route::put(
+        "/logs/{name}",
+        ADMIN,
+        "Makes the log; fine if it is there with these options",
+        || put(options::create),
+    )
+    .takes(Takes::Members(OPTIONS)),
+    Route::patch(
+        "/logs/{name}",
+        ADMIN,
+        "Changes clock, compression and retention, as far as named",
+        || patch(options::change),
+    )
+    .takes(Takes::Members(OPTIONS)),
     Route::post(
         "/logs/{name}",
         WRITE,
@@ -124,6 +142,20 @@ pub(super) const ENDPOINTS: &[Route] = &[
         parameter("values", Form::Number(10_000), "How many values of each"),
         TIMEOUT,
     ]),
+    Route::get(
+        "/logs/{name}/stats",
+        READ,
+        "Figures of what a filter finds, group by group",
+        || get(figures::stats),
+    )
+    .asks(&[
+        parameter("filter", Form::Text, "A filter, a bar, and what is asked: stats, top or rate"),
+        BY,
+        FROM,
+        TO,
+        TIMEOUT,
+    ])
+    .gives(ROWS),
     Route::get("/logs/{name}/tail", READ, "Entries as they arrive, as server-sent events", || {
         get(tail::tail)
     })

@@ -197,9 +197,9 @@ fn what_is_wrong_with_a_question_is_said() {
         let error = answer.error(400);
         assert!(error.contains(word), "{path}: {error}");
     }
-    let far = NewEntry { source_time: Some(0), ..NewEntry::new("far") };
-    logs.write(&far).unwrap();
-    let fine = server.get("/logs/app/histogram?step=1s&by=source_time").error(400);
+    let many = |number: i64| NewEntry { source_time: Some(number), ..NewEntry::new("many") };
+    logs.write_many(&(0..10_001).map(many).collect::<Vec<_>>(), Durability::Written).unwrap();
+    let fine = server.get("/logs/app/histogram?step=1ns&by=source_time").error(400);
     assert!(fine.contains("step") && fine.contains("10000"), "{fine}");
     assert!(server.get("/logs/none/search").error(404).contains("no log 'none'"));
     assert!(server.get("/logs/a%2Fb/count").error(400).contains("A-Z a-z 0-9"));

@@ -19,6 +19,7 @@ mod hosts;
 mod ingest;
 mod logs;
 mod logs_ingest;
+mod logs_options;
 mod metrics;
 mod moments;
 mod proofs;

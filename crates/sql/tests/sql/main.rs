@@ -11,6 +11,7 @@ mod far_times;
 mod filters;
 mod graphs;
 mod json;
+mod log_questions;
 mod logs;
 mod materialized;
 mod models;

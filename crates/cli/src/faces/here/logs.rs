@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use timestrata::Store;
 use timestrata::logs::filter::Filter;
 use timestrata::logs::{
-    Bucket, Entries, Facet, FacetsOptions, Logs, LogsView, Query, ShownColumns, Tail,
+    Bucket, Clock, Entries, Facet, FacetsOptions, Logs, LogsOptions, LogsView, Query, ShownColumns,
+    Tail,
 };
+use timestrata::{Retention, Store};
 
-use super::super::{LogsFace, TailFace};
+use super::super::{LogsChange, LogsFace, TailFace};
 use super::DURABILITY;
 use crate::failure::Result;
 use crate::output::FoundEntries;
@@ -33,7 +34,7 @@ impl LogsFace for OpenedLogs {
     fn search(&self, query: &Query) -> Result<FoundEntries> {
         let hits = self.view.search(query)?;
         let shown = ShownColumns::of(&self.store.expect_stream(self.logs.name())?)?;
-        Ok(FoundEntries { shown, batches: Box::new(hits) })
+        Ok(FoundEntries { shown, clock: hits.clock(), batches: Box::new(hits) })
     }
 
     fn count(&self, query: &Query) -> Result<u64> {
@@ -56,8 +57,23 @@ impl LogsFace for OpenedLogs {
         Ok(self.view.last_timestamp()?)
     }
 
+    fn clock(&self) -> Result<Clock> {
+        Ok(self.view.clock())
+    }
+
     fn tail(&self, filter: Filter, after: i64) -> Result<Box<dyn TailFace>> {
         Ok(Box::new(OpenedTail(self.logs.tail(filter, Some(after))?)))
+    }
+
+    fn change(&self, change: &LogsChange) -> Result<()> {
+        let before = self.logs.options()?;
+        let LogsChange { clock, keep_all, age_ns, bytes } = *change;
+        let kept = before.retention.filter(|_| !keep_all).unwrap_or_default();
+        let retention =
+            Some(Retention { age_ns: age_ns.or(kept.age_ns), bytes: bytes.or(kept.bytes) });
+        let options = LogsOptions { clock: clock.or(before.clock), retention, ..before };
+        Logs::create(&self.store, self.logs.name(), &options)?;
+        Ok(())
     }
 
     fn delete(&self, query: &Query) -> Result<u64> {

@@ -1,13 +1,13 @@
 //! Logs of a server. Their entries come in the columns that the store has.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use timestrata::ErrorKind;
 use timestrata::logs::filter::Filter;
-use timestrata::logs::{Bucket, Entries, Facet, FacetsOptions, Level, Query};
+use timestrata::logs::{Bucket, Clock, Entries, Facet, FacetsOptions, Level, Query};
 use timestrata::timelog::Unit;
 use timestrata_client::{ReceivedEntries, Request};
 
-use super::super::{LogsFace, TailFace};
+use super::super::{LogsChange, LogsFace, TailFace};
 use super::{ServedStore, list, number, text, unlike};
 use crate::failure::{Failure, Result};
 use crate::output::FoundEntries;
@@ -32,7 +32,7 @@ impl ServedLogs {
     fn asking(&self, what: &str, query: &Query) -> Request<'_> {
         let time = |time: Option<i64>| time.map(|time| times::format(time, Unit::Nano));
         with_filter(self.get(what), &query.filter)
-            .with("by", query.by.to_string())
+            .with_some("by", query.by.map(|by| by.to_string()))
             .with_some("from", time(query.from))
             .with_some("to", time(query.to))
     }
@@ -52,7 +52,7 @@ impl LogsFace for ServedLogs {
             .with("limit", limit)
             .with_some("after", query.after.map(|after| after.to_string()));
         let found = ReceivedEntries::of(request)?;
-        Ok(FoundEntries { shown: found.shown(), batches: Box::new(found) })
+        Ok(FoundEntries { shown: found.shown(), clock: found.clock(), batches: Box::new(found) })
     }
 
     fn count(&self, query: &Query) -> Result<u64> {
@@ -92,7 +92,8 @@ impl LogsFace for ServedLogs {
     }
 
     fn last_timestamp(&self) -> Result<Option<i64>> {
-        let query = Query { newest_first: true, limit: Some(1), ..Query::default() };
+        let by = Some(Clock::Timestamp);
+        let query = Query { by, newest_first: true, limit: Some(1), ..Query::default() };
         let mut last = None;
         for entries in self.search(&query)?.batches {
             last = entries?.get(0).map(|entry| entry.timestamp()).or(last);
@@ -100,8 +101,30 @@ impl LogsFace for ServedLogs {
         Ok(last)
     }
 
+    fn clock(&self) -> Result<Clock> {
+        Ok(self.search(&Query { limit: Some(0), ..Query::default() })?.clock)
+    }
+
     fn tail(&self, filter: Filter, after: i64) -> Result<Box<dyn TailFace>> {
         Ok(Box::new(ServedTail { logs: self.clone(), filter, after }))
+    }
+
+    fn change(&self, change: &LogsChange) -> Result<()> {
+        let LogsChange { clock, keep_all, age_ns, bytes } = *change;
+        let mut members = Map::new();
+        let mut set = |name: &str, value: Value| members.insert(name.to_owned(), value);
+        if let Some(clock) = clock {
+            set("clock", clock.to_string().into());
+        }
+        if keep_all || age_ns.is_some() {
+            set("retention_age", age_ns.map(|age| format!("{age}ns")).into());
+        }
+        if keep_all || bytes.is_some() {
+            set("retention_bytes", bytes.into());
+        }
+        let request = self.store.server.request("PATCH", &["logs", &self.name]);
+        request.send_json(&members.into())?;
+        Ok(())
     }
 
     fn delete(&self, query: &Query) -> Result<u64> {

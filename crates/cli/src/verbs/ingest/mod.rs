@@ -45,6 +45,7 @@ Examples:
   timestrata ingest ./store users users.parquet --as table --key id
   timestrata ingest ./store weather weather.csv --as timelog --time time_hour
   timestrata ingest ./store web access.log.1.gz access.log --as logs --label host=web-1
+  timestrata ingest ./store app --as logs --follow '/var/log/app/*.log'
   journalctl -f -o export | timestrata ingest ./store host - --as logs
   tail -n +1 -f app.jsonl | timestrata ingest ./store app - --as timelog --time at --batch-rows 100")]
 pub(crate) struct IngestArgs {

@@ -89,10 +89,11 @@ pub(super) fn run_on_logs(url: &str, arguments: &IngestArgs) -> Result<()> {
         || arguments.compression.is_some()
         || arguments.batch_rows.is_some()
         || logs.skip_lines > 0
+        || logs.follow
         || !logs.format_files.is_empty();
     if is_unknown {
         return Err(Failure::usage(
-            "--year, --format-file, --message-bytes-max, --compression, --batch-rows and --skip-lines are for a store's directory",
+            "--year, --format-file, --follow, --message-bytes-max, --compression, --batch-rows and --skip-lines are for a store's directory",
             "leave them out: a server's log is what it was made as, and the server makes the commits",
         ));
     }

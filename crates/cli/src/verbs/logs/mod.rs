@@ -6,6 +6,9 @@ mod histogram;
 mod line;
 mod print;
 mod search;
+mod set;
+#[cfg(feature = "sql")]
+mod stats;
 mod tail;
 
 use std::time::Duration;
@@ -33,6 +36,7 @@ Examples:
   timestrata logs search ./store app 'level>=warn disk' --since 2h
   timestrata logs count ./store app 'status:5*'
   timestrata logs tail ./store app 'level>=error'
+  timestrata logs stats ./store app 'error | stats count by host'
   timestrata logs histogram ./store app error --from 2026-05-01 --step 1h
   timestrata logs facets ./store app --field status,service
   timestrata logs context ./store app 2026-05-01T10:00:00.123456789Z --before 20
@@ -48,9 +52,12 @@ verbs! {
     Search: search::SearchArgs => search::run,
     Count: search::CountArgs => search::count,
     Tail: tail::TailArgs => tail::run,
+    #[cfg(feature = "sql")]
+    Stats: stats::StatsArgs => stats::run,
     Histogram: histogram::HistogramArgs => histogram::run,
     Facets: facets::FacetsArgs => facets::run,
     Context: context::ContextArgs => context::run,
+    Set: set::SetArgs => set::run,
 }
 
 pub(crate) fn run(arguments: &LogsCommand) -> Result<()> {
@@ -99,13 +106,17 @@ struct Filtered {
 
 impl Filtered {
     fn filter(&self) -> Result<Filter> {
-        self.filter.join(" ").parse().map_err(|error: timestrata::Error| {
-            Failure::usage(
-                error.message().to_owned(),
-                "'timestrata logs search --help' tells what a filter is",
-            )
-        })
+        self.text().parse().map_err(|error| refused(&error))
     }
+
+    fn text(&self) -> String {
+        self.filter.join(" ")
+    }
+}
+
+fn refused(error: &timestrata::Error) -> Failure {
+    let hint = "'timestrata logs search --help' tells what a filter is";
+    Failure::usage(error.message().to_owned(), hint)
 }
 
 /// Which entries are wanted.
@@ -113,6 +124,19 @@ impl Filtered {
 struct Wanted {
     #[command(flatten)]
     filtered: Filtered,
+    #[command(flatten)]
+    range: Range,
+}
+
+impl Wanted {
+    fn query(&self) -> Result<Query> {
+        self.range.query(self.filtered.filter()?)
+    }
+}
+
+/// Of which times.
+#[derive(Debug, Args)]
+struct Range {
     /// First time wanted; default: from the oldest entry.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     from: Option<String>,
@@ -122,9 +146,9 @@ struct Wanted {
     /// Only what is not older than this: 90s, 15m, 12h, 30d.
     #[arg(long, value_name = "SPAN", conflicts_with = "from", value_parser = times::span)]
     since: Option<Duration>,
-    /// The clock that times and the order go by.
-    #[arg(long, value_enum, default_value_t = By::Timestamp)]
-    by: By,
+    /// The clock that times and the order go by. Default: the log's own, which 'timestrata logs set' sets.
+    #[arg(long, value_enum)]
+    by: Option<By>,
 }
 
 /// The two times of an entry.
@@ -132,7 +156,7 @@ struct Wanted {
 enum By {
     /// When it arrived in the store.
     Timestamp,
-    /// When it happened, as its sender says; entries whose sender doesn't say are left out.
+    /// When it happened, as its sender says; when it arrived where its sender doesn't say.
     #[value(name = "source_time", alias = "source-time")]
     SourceTime,
 }
@@ -146,18 +170,13 @@ impl From<By> for Clock {
     }
 }
 
-impl Wanted {
-    fn query(&self) -> Result<Query> {
+impl Range {
+    fn query(&self, filter: Filter) -> Result<Query> {
         let times = arrivals(self.from.as_deref(), self.to.as_deref())?;
         let since = self.since.map(|since| {
             let since = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
             Io::os().clock.wall_ns().saturating_sub(since)
         });
-        Ok(Query {
-            by: self.by.into(),
-            from: times.from.or(since),
-            filter: self.filtered.filter()?,
-            ..times
-        })
+        Ok(Query { by: self.by.map(Clock::from), from: times.from.or(since), filter, ..times })
     }
 }

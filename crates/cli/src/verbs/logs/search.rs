@@ -1,15 +1,21 @@
 //! `timestrata logs search` and `timestrata logs count`.
 
 use clap::Args;
+#[cfg(feature = "sql")]
+use timestrata::logs::filter::Question;
 use timestrata::logs::{Clock, Entries, EntryRef, Position, Query};
 use timestrata::timelog::Unit;
 
 use super::print::{EntryFormat, Printer};
+#[cfg(feature = "sql")]
+use super::stats;
 use super::{LogOfStore, Wanted};
 use crate::faces::LogsFace;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::{FormArg, print};
+#[cfg(feature = "sql")]
+use crate::output::Format;
+use crate::output::{FormArg, FoundEntries, print};
 use crate::terminal::Look;
 use crate::times::{self, Integers};
 
@@ -29,13 +35,15 @@ A FILTER says what entries must have:
   bytes>1000 user=ada  a field or label that compares so
   trace_id:*           a field that is there
   not a and (b or c)   what combines them; words side by side must all be there
+What stands behind a bar counts what is found: 'error | stats count by host', as 'timestrata logs \
+stats --help' tells.
 Put it into single quotes, so that the shell takes nothing of it for its own.
 
 On a terminal only the last 1,000 entries are printed, unless --limit, --last or --reverse says \
 otherwise; elsewhere all are. Where there are more, stderr says how to go on.
 
 The range is half-open: --from is in it, --to is not. Integers are nanoseconds. A line begins with \
-the time of the clock that --by names. The other time is among the fields: that of the sender where \
+the time of the clock that the log goes by, or that --by names. The other time is among the fields: that of the sender where \
 the two are more than a second apart, and always that of the arrival, which 'context' and '--after' \
 take. Control characters are shown as escapes, so that each entry is one line.
 
@@ -78,12 +86,18 @@ pub(super) struct CountArgs {
 }
 
 pub(super) fn run(arguments: &SearchArgs) -> Result<()> {
+    #[cfg(feature = "sql")]
+    if Question::has_stages(&arguments.wanted.filtered.text()) {
+        return figures(arguments);
+    }
     let mut query = arguments.wanted.query()?;
     query.newest_first = arguments.reverse;
     query.limit = arguments.limit;
-    query.after = arguments.after.as_deref().map(|text| position(text, query.by)).transpose()?;
     let view = arguments.of.view()?;
-    let mut printer = Printer::new(arguments.form.get(), query.by);
+    let by = query.by.map_or_else(|| view.clock(), Ok)?;
+    query.by = Some(by);
+    query.after = arguments.after.as_deref().map(|text| position(text, by)).transpose()?;
+    let mut printer = Printer::new(arguments.form.get(), by);
     let is_bounded = arguments.limit.is_some() || arguments.reverse || query.after.is_some();
     match arguments.last {
         Some(last) => print_last(view.as_ref(), &query, last, &mut printer),
@@ -94,13 +108,37 @@ pub(super) fn run(arguments: &SearchArgs) -> Result<()> {
     }
 }
 
+/// Answers a filter that asks for figures, as `stats` does.
+#[cfg(feature = "sql")]
+fn figures(arguments: &SearchArgs) -> Result<()> {
+    let given = [
+        ("--limit", arguments.limit.is_some()),
+        ("--last", arguments.last.is_some()),
+        ("--reverse", arguments.reverse),
+        ("--after", arguments.after.is_some()),
+        ("--format message", arguments.form.get() == EntryFormat::Message),
+    ];
+    if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(stats::not_with_figures(option));
+    }
+    let format = match arguments.form.get() {
+        EntryFormat::Json => Format::Json,
+        _ => Format::Table,
+    };
+    let LogOfStore { store, name, at } = &arguments.of;
+    let Wanted { filtered, range } = &arguments.wanted;
+    stats::answer(store, at, std::slice::from_ref(name), &filtered.text(), range, format)
+}
+
 /// Prints the hits in the query's order, and tells where it stopped if there are more.
 fn print_first(view: &dyn LogsFace, query: &Query, printer: &mut Printer) -> Result<()> {
     let limit = query.limit.unwrap_or(usize::MAX);
     // One too many is asked for, to know whether there are more.
     let query = Query { limit: query.limit.map(|limit| limit.saturating_add(1)), ..query.clone() };
     let (mut printed, mut last) = (0, None);
-    for entries in view.search(&query)?.batches {
+    let found = view.search(&query)?;
+    let by = found.clock;
+    for entries in found.batches {
         let entries = entries?;
         for entry in entries.iter() {
             if printed == limit {
@@ -110,7 +148,7 @@ fn print_first(view: &dyn LogsFace, query: &Query, printer: &mut Printer) -> Res
             }
             printer.entry(&entry)?;
             printed += 1;
-            last = entry.position(query.by);
+            last = Some(entry.position(by));
         }
         printer.flush()?;
     }
@@ -125,13 +163,14 @@ pub(super) fn print_last(
     printer: &mut Printer,
 ) -> Result<()> {
     let query = Query { newest_first: true, limit: Some(last.saturating_add(1)), ..query.clone() };
-    let batches: Vec<Entries> = view.search(&query)?.batches.collect::<timestrata::Result<_>>()?;
+    let FoundEntries { clock: by, batches, .. } = view.search(&query)?;
+    let batches: Vec<Entries> = batches.collect::<timestrata::Result<_>>()?;
     let found: Vec<EntryRef<'_>> = batches.iter().flat_map(Entries::iter).collect();
     let shown = found.get(..last).unwrap_or(&found);
     shown.iter().rev().try_for_each(|entry| printer.entry(entry))?;
     printer.flush()?;
     if shown.len() < found.len() {
-        tell_cut(&query, shown.last().and_then(|oldest| oldest.position(query.by)));
+        tell_cut(&query, shown.last().map(|oldest| oldest.position(by)));
     }
     Ok(())
 }

@@ -18,7 +18,8 @@ use crate::output::FormArg;
 'timestrata logs search --help' tells what a FILTER is, and what a line has. Beside a process that \
 writes, an entry is seen within a tenth of a second. Ctrl-C ends it in good order.
 
---after goes on behind an entry, given by its timestamp, and leaves none out.
+Entries come in the order of their arrival; a line begins with the time of the clock that the log goes \
+by. --after goes on behind an entry, given by its timestamp, and leaves none out.
 
 Examples:
   timestrata logs tail ./store app
@@ -67,14 +68,15 @@ pub(crate) fn follow(
     form: EntryFormat,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let mut printer = Printer::new(form, Clock::Timestamp);
+    let mut printer = Printer::new(form, logs.clock()?);
     let after = match place {
         TailStart::After(timestamp) => timestamp,
         TailStart::Last(last) => {
             // What arrives behind this one is left to the tail, and nothing else.
             let until = logs.last_timestamp()?;
             let to = until.map(|until| until.saturating_add(1));
-            let query = Query { filter: filter.clone(), to, ..Query::default() };
+            let by = Some(Clock::Timestamp);
+            let query = Query { by, filter: filter.clone(), to, ..Query::default() };
             if until.is_some() {
                 print_last(logs, &query, last, &mut printer)?;
             }

@@ -13,7 +13,7 @@ use super::super::checked::{byte_range, guarded};
 use super::super::dictionary;
 use super::ColdFile;
 use super::columns::BlockColumns;
-use crate::scan::{ColumnSize, PruneFilter, Values};
+use crate::scan::{BlockBounds, ColumnSize, PruneFilter, Values};
 use crate::{LeadKey, Result, Stream};
 
 impl ColdFile {
@@ -111,8 +111,7 @@ impl ColdFile {
         Ok(true)
     }
 
-    /// Whether a column of whole numbers or times may have one in a range in the block, as Parquet's
-    /// statistics tell, which are part of the verified tail.
+    /// Whether a column of whole numbers or times may have one in a range in the block.
     fn may_have_between(
         &self,
         stream: &Stream,
@@ -120,30 +119,48 @@ impl ColdFile {
         column: usize,
         wanted: &RangeInclusive<i64>,
     ) -> bool {
-        let Some(field) = stream.stored_schema().fields().get(column) else { return true };
-        let Ok(of_file) = self.schema.index_of(field.name()) else { return false };
+        self.block_bounds(stream, block, column).is_none_or(|bounds| {
+            // No null is in a range.
+            let is_between = |(min, max)| min <= *wanted.end() && *wanted.start() <= max;
+            bounds.values.is_some_and(is_between)
+        })
+    }
+
+    /// Between what a column's whole numbers or times lie in a block, as Parquet's statistics tell, which are
+    /// part of the verified tail. `stream` is that of today.
+    pub(in crate::run) fn block_bounds(
+        &self,
+        stream: &Stream,
+        block: usize,
+        column: usize,
+    ) -> Option<BlockBounds> {
+        let field = stream.stored_schema().fields().get(column)?;
+        let Ok(of_file) = self.schema.index_of(field.name()) else {
+            return Some(BlockBounds { values: None, may_be_null: true });
+        };
         let has_same_type =
             (self.schema.fields().get(of_file)).is_some_and(|f| f.data_type() == field.data_type());
         // Of floats that are stored as decimal numbers the bounds are others.
         let is_as_it_is = has_same_type && self.decimal_digits(of_file).is_none();
-        let chunk = self.chunk(block, of_file).filter(|_| is_as_it_is);
-        let Some(found) = chunk.and_then(|chunk| chunk.statistics()) else { return true };
+        let chunk = self.chunk(block, of_file).filter(|_| is_as_it_is)?;
+        let found = chunk.statistics()?;
         let ends = match found {
             Statistics::Int32(found) => (
                 found.min_opt().map(|min| i64::from(*min)),
                 found.max_opt().map(|max| i64::from(*max)),
             ),
             Statistics::Int64(found) => (found.min_opt().copied(), found.max_opt().copied()),
-            _ => return true,
+            _ => return None,
         };
-        match ends {
-            (Some(min), Some(max)) => min <= *wanted.end() && *wanted.start() <= max,
-            // None but nulls have no ends, and no null is in a range.
-            _ => found.null_count_opt().is_none_or(|nulls| {
-                let group = self.group_of(block).and_then(|group| self.groups().get(group));
-                group.is_none_or(|group| u64::try_from(group.num_rows()) != Ok(nulls))
-            }),
+        let nulls = found.null_count_opt();
+        if let (Some(min), Some(max)) = ends {
+            let may_be_null = nulls != Some(0);
+            return Some(BlockBounds { values: Some((min, max)), may_be_null });
         }
+        // None but nulls have no ends.
+        let group = self.group_of(block).and_then(|group| self.groups().get(group))?;
+        let are_all_null = u64::try_from(group.num_rows()).is_ok_and(|rows| nulls == Some(rows));
+        are_all_null.then_some(BlockBounds { values: None, may_be_null: true })
     }
 
     fn read_filter(&self, block: usize) -> Result<Option<Sbbf>> {

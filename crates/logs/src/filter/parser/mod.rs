@@ -1,6 +1,7 @@
 //! The grammar: from text to a syntax tree.
 
 mod fault;
+mod stages;
 mod token;
 
 use fault::Fault;
@@ -13,6 +14,7 @@ use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Location, Stateful, Stream};
 use winnow::token::one_of;
 
+use super::question::Question;
 use super::{Expr, Literal, NESTING_MAX, Op, Pattern, REGEXES_MAX, Target, Test, Value};
 
 type FilterText<'i> = Stateful<LocatingSlice<&'i str>, State>;
@@ -33,21 +35,53 @@ struct State {
 /// # Errors
 /// `InvalidArgument`, with the place.
 pub(super) fn parse(text: &str) -> Result<Expr, Error> {
+    read(text, |input| {
+        let expr = filter(input)?;
+        if stages::is_at_bar(input) {
+            let problem = "what stands behind a bar is asked of `stats`, not of a search; `or` stands \
+                           between terms, and a text needs quotes";
+            return Err(Fault::at(input.current_token_start(), problem));
+        }
+        Ok(expr)
+    })
+}
+
+/// Reads a filter with the stages behind it.
+///
+/// # Errors
+/// `InvalidArgument`, with the place.
+pub(super) fn parse_question(text: &str) -> Result<Question, Error> {
+    read(text, |input| {
+        let expr = filter(input)?;
+        stages::stages(expr, input)
+    })
+}
+
+/// Whether stages stand behind a filter.
+pub(super) fn has_stages(text: &str) -> bool {
+    read(text, |input| filter(input).map(|_| stages::is_at_bar(input))).unwrap_or(false)
+}
+
+fn read<'i, T>(
+    text: &'i str,
+    what: impl FnOnce(&mut FilterText<'i>) -> Parsed<T>,
+) -> Result<T, Error> {
     let mut input = Stateful { input: LocatingSlice::new(text), state: State::default() };
-    filter(&mut input).map_err(|failure| {
+    what(&mut input).map_err(|failure| {
         // Only a part of a text could be incomplete, and this is all of it.
         let fault = failure.into_inner().unwrap_or_else(|_| Fault::from_input(&input));
         fault.into_error(text)
     })
 }
 
+/// An expression, up to the end or to a bar.
 fn filter(input: &mut FilterText<'_>) -> Parsed<Expr> {
     blanks(input)?;
-    if input.is_empty() {
+    if input.is_empty() || stages::is_at_bar(input) {
         return Ok(Expr::All);
     }
     let expr = any_of(input)?;
-    if !input.is_empty() {
+    if !input.is_empty() && !stages::is_at_bar(input) {
         return Err(Fault::expected("a term or the end", input));
     }
     Ok(expr)
@@ -99,15 +133,10 @@ fn close(input: &mut FilterText<'_>) -> Parsed<()> {
 
 fn term(input: &mut FilterText<'_>) -> Parsed<Expr> {
     let no_term = alt((eof.void(), ')'.void(), keyword("and"), keyword("or")));
-    if peek(opt(no_term)).parse_next(input)?.is_some() {
+    if stages::is_at_bar(input) || peek(opt(no_term)).parse_next(input)?.is_some() {
         return Err(Fault::expected("a term", input));
     }
     let begun: &str = *input.input;
-    if begun.split(char::is_whitespace).next() == Some("|") {
-        let problem = "a bar alone says nothing: `or` stands between terms, facets and SQL over \
-                       search(log, 'filter') count by fields, and a text needs quotes";
-        return Err(Fault::at(input.current_token_start(), problem));
-    }
     let expr = match input.state.within.clone() {
         Some(target) => test(target, input)?,
         None => match opt(name).parse_next(input)? {

@@ -77,10 +77,10 @@ fn a_term_is_expected() {
 /// Other systems count behind a bar; as a word it would find nothing, without a word.
 #[test]
 fn a_bar_alone_is_refused() {
-    let what = "a bar alone says nothing: `or` stands between terms, facets and SQL over \
-                search(log, 'filter') count by fields, and a text needs quotes";
+    let what = "what stands behind a bar is asked of `stats`, not of a search; `or` stands between \
+                terms, and a text needs quotes";
     expect("error | stats count by host", 7, what);
-    expect("error and |", 11, what);
+    expect("error and |", 11, "expected a term, found '|'");
     assert!("error \"|\" a|b".parse::<Filter>().is_ok());
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct HistogramArguments {
     to: Option<String>,
     /// Only what is not older than this, instead of 'from': 90s, 15m, 12h, 30d.
     since: Option<String>,
-    /// Which clock times go by; default timestamp, the arrival.
+    /// Which clock times go by; default: the log's own.
     by: Option<By>,
     /// Length of a stretch: 30s, 5m, 1h, 1d. Default: one that makes about 60.
     step: Option<String>,
@@ -125,7 +125,7 @@ pub(crate) struct FacetsArguments {
     to: Option<String>,
     /// Only what is not older than this, instead of 'from': 90s, 15m, 12h, 30d.
     since: Option<String>,
-    /// Which clock times go by; default timestamp, the arrival.
+    /// Which clock times go by; default: the log's own.
     by: Option<By>,
     /// Fields, labels or 'level'; default: all that the entries have.
     fields: Option<Vec<String>>,

@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde_json::json;
 use timestrata_engine::Durability;
 use timestrata_ingest::lines::{Members, read_entry};
-use timestrata_logs::NewEntry;
+use timestrata_logs::{LogsOptions, NewEntry};
 use timestrata_table::time_text;
 use timestrata_values::lines::NumberedLines;
 
@@ -30,7 +30,7 @@ pub(super) async fn write(question: Question, sent: Sent) -> Result<Response> {
             false => Box::new(body.as_slice()),
         };
         let entries = entries_of(lines)?;
-        let logs = state.logs_to_write(&name)?;
+        let logs = state.logs_to_write(&name, &LogsOptions::default())?;
         let first =
             retry_while_busy(&state.store, || logs.write_many(&entries, Durability::Synced))?;
         state.metrics.log_entries.inc_by(entries.len() as u64);

@@ -1,17 +1,21 @@
-//! `GET /logs/{name}/count`, `/histogram` and `/facets`: how many entries a query wants, when, and with
-//! which values.
+//! `GET /logs/{name}/count`, `/histogram`, `/facets` and `/stats`: how many entries a query wants, when, with
+//! which values, and figures of them.
 
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use timestrata_engine::{RunningQuery, duration_of_text};
+use timestrata_logs::filter::{AskedLog, Question as LogsQuestion};
 use timestrata_logs::{Bucket, Facet, FacetsOptions, Level, LogsView};
+use timestrata_sql::Params;
 use timestrata_table::time_text;
 use tokio::runtime::Handle;
 
 use super::parameters::LogRequest;
-use crate::error::{Result, success};
+use crate::answer::AnswerForm;
+use crate::error::{Failure, Result, success};
 use crate::query_task::run_query;
 use crate::routes::asked::refuse;
+use crate::routes::sql::answered;
 use crate::state::AppState;
 
 /// Values of a field that are given where nobody says how many, and at most.
@@ -78,6 +82,21 @@ pub(super) async fn facets(mut request: LogRequest) -> Result<Response> {
         Ok(success(facets.iter().map(facet_json).collect()))
     })
     .await
+}
+
+/// Rows that answer a question: a filter with stages behind it.
+pub(super) async fn stats(mut request: LogRequest) -> Result<Response> {
+    let form = AnswerForm::accepted(&request.headers)?;
+    let question = request.asked.take("filter")?.unwrap_or_default();
+    let question: LogsQuestion = question
+        .parse()
+        .map_err(|error: timestrata_engine::Error| Failure::bad_request(error.to_string()))?;
+    let range = request.asked.query()?;
+    let (state, name, running) = request.begin()?;
+    state.metrics.log_searches.inc();
+    let clock = state.logs(&name)?.snapshot()?.clock();
+    let statement = question.statement(&[AskedLog { name: &name, clock }], &range);
+    answered(state, form, running, move |sql| sql.query_blocking(&statement, Params::none())).await
 }
 
 fn facet_json(facet: &Facet) -> Value {

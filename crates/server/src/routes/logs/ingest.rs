@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use timestrata_engine::Durability;
 use timestrata_ingest::lines::{Format, LineReader, SourceOptions, SourceReport};
 use timestrata_ingest::rows::Compression;
-use timestrata_logs::{Labels, Logs, NewEntry};
+use timestrata_logs::{Clock, Labels, Logs, LogsOptions, NewEntry};
 use timestrata_table::time_text;
 
 use crate::body::{BodyReader, Sent, unread};
@@ -57,7 +57,9 @@ pub(crate) async fn ingest(
     let (bytes_max, idle) = (config.body_bytes_max, config.body_idle_max);
     let reader = BodyReader::new(sent, "body_bytes_max", bytes_max, idle).await;
     blocking(move || {
-        let logs = state.logs_to_write(&name)?;
+        // Lines were written somewhere else before: they have happened when they say.
+        let options = LogsOptions { clock: Some(Clock::SourceTime), ..LogsOptions::default() };
+        let logs = state.logs_to_write(&name, &options)?;
         let mut ingest = Ingest::new(&state, &logs, form.labels.clone());
         let read = ingest.all(reader, &form);
         // What was taken before something went wrong stays, once it is synced.

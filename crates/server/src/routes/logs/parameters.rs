@@ -22,7 +22,7 @@ impl Asked {
 
     /// `filter`, `from`, `to` and `by`.
     pub(super) fn query(&mut self) -> Result<Query> {
-        let (filter, by) = (self.filter()?, self.parsed("by")?.unwrap_or_default());
+        let (filter, by) = (self.filter()?, self.parsed("by")?);
         let (from, to) = (self.time("from")?, self.time("to")?);
         if let (Some(from), Some(to)) = (from, to)
             && from > to

@@ -3,9 +3,11 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use timestrata_logs::{Clock, Position};
+use tokio::runtime::Handle;
 
 use super::parameters::LogRequest;
 use crate::answer::entries::{EntriesForm, Found, of_entries};
+use crate::answer::resting::{ForClient, RestingHits};
 use crate::error::{Failure, Result};
 
 /// Entries of an answer where nobody says how many.
@@ -22,10 +24,12 @@ pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
     query.after = request.asked.parsed::<Position>("after")?;
     let (state, name, running) = request.begin()?;
     state.metrics.log_searches.inc();
-    let (by, asker) = (query.by, running.clone());
-    of_entries(state.clone(), form, by, running, move || {
+    let (asker, runtime) = (running.clone(), Handle::current());
+    of_entries(state.clone(), form, running, move || {
         let view = state.logs(&name)?.snapshot()?.for_query(&asker);
-        Ok(Found { schema: view.schema(), batches: Box::new(view.search(&query)?) })
+        let clock = view.clock_of(&query);
+        let hits = ForClient::new(RestingHits::new(&view, &query)?, &runtime);
+        Ok(Found { schema: view.schema(), clock, batches: Box::new(hits) })
     })
     .await
 }
@@ -40,14 +44,15 @@ pub(super) async fn context(mut request: LogRequest) -> Result<Response> {
         .ok_or_else(|| Failure::bad_request("timestamp: say which entry, by when it arrived"))?;
     state.metrics.log_searches.inc();
     let asker = running.clone();
-    of_entries(state.clone(), form, Clock::Timestamp, running, move || {
+    of_entries(state.clone(), form, running, move || {
         let view = state.logs(&name)?.snapshot()?.for_query(&asker);
         let found = view.context(timestamp, before, after)?;
         if found.is_empty() {
             let message = format!("log '{name}' has no entry that arrived at {timestamp}");
             return Err(Failure::new(StatusCode::NOT_FOUND, message));
         }
-        Ok(Found { schema: view.schema(), batches: Box::new(found.into_iter().map(Ok)) })
+        let batches = Box::new(found.into_iter().map(Ok));
+        Ok(Found { schema: view.schema(), clock: Clock::Timestamp, batches })
     })
     .await
 }

@@ -25,6 +25,10 @@ pub(in crate::verbs::ingest) struct LogArgs {
     /// Each line is an entry, also those of a stack trace, which belong to the line before else.
     #[arg(long)]
     pub(in crate::verbs::ingest) each_line: bool,
+    /// Go on with what is written to the files, through rotation, until Ctrl-C; the table NAME.files says how far each is, and
+    /// another start goes on there. Patterns such as '/var/log/*.log', in quotes, also take files that come later.
+    #[arg(long, conflicts_with = "skip_lines")]
+    pub(in crate::verbs::ingest) follow: bool,
     /// A label for all entries, also written KEY:VALUE; may be said more than once.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     pub(in crate::verbs::ingest) labels: Vec<(String, String)>,
@@ -80,6 +84,7 @@ impl LogArgs {
             log_format,
             format_files,
             each_line,
+            follow,
             labels,
             year,
             message_bytes_max,
@@ -89,6 +94,7 @@ impl LogArgs {
         let is_used = log_format.is_some()
             || !format_files.is_empty()
             || *each_line
+            || *follow
             || !labels.is_empty()
             || year.is_some()
             || message_bytes_max.is_some()
@@ -97,7 +103,7 @@ impl LogArgs {
         match is_used {
             false => Ok(()),
             true => Err(Failure::usage(
-                "--log-format, --format-file, --each-line, --label, --year, --message-bytes-max, --skip-lines and --sync are \
+                "--log-format, --format-file, --each-line, --follow, --label, --year, --message-bytes-max, --skip-lines and --sync are \
                  for logs",
                 "leave them out, or say --as logs",
             )),

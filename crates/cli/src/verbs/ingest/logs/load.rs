@@ -19,7 +19,7 @@ use crate::verbs::{counted, counted_entries, grouped};
 /// Bytes of entries that one commit has, about.
 pub(super) const BATCH_BYTES: usize = 32 << 20;
 /// How long an entry waits at most for others to be committed with, where they come slowly.
-const BATCH_AGE_NS: u64 = 1_000_000_000;
+pub(super) const BATCH_AGE_NS: u64 = 1_000_000_000;
 
 /// A load under way.
 pub(super) struct Load {

@@ -1,6 +1,7 @@
 //! Lines of files as entries of a log.
 
 mod arguments;
+mod follow;
 mod load;
 mod reading;
 
@@ -11,7 +12,7 @@ pub(super) use arguments::{LogArgs, expect_of_logs};
 use load::Load;
 use reading::Reading;
 use timestrata::ingest::lines::{LogFormats, SourceOptions};
-use timestrata::logs::{Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
+use timestrata::logs::{Clock, Logs, LogsOptions, MESSAGE_BYTES_MAX, is_logs};
 use timestrata::{Access, Io, Store};
 
 use super::{IngestArgs, Outcome, progress_bar};
@@ -22,6 +23,9 @@ use crate::verbs::{counted, counted_entries};
 
 pub(super) fn run(dir: &Path, arguments: &IngestArgs) -> Result<()> {
     expect_of_logs(arguments)?;
+    if arguments.logs.follow {
+        return follow::run(dir, arguments);
+    }
     let formats = arguments.logs.formats()?;
     let io = Io::os();
     let begun_ns = io.clock.monotonic_ns();
@@ -72,7 +76,8 @@ fn open_log(store: &Store, arguments: &IngestArgs) -> Result<Logs> {
     let is_there = store.stream(&arguments.name).is_some_and(|stream| is_logs(&stream));
     let mut options = match is_there {
         true => Logs::open(store, &arguments.name)?.options()?,
-        false => LogsOptions::default(),
+        // What is in files has happened when they say, however much later it arrives.
+        false => LogsOptions { clock: Some(Clock::SourceTime), ..LogsOptions::default() },
     };
     options.message_bytes_max = asked.unwrap_or(options.message_bytes_max);
     options.compression = arguments.compression.or(options.compression);

@@ -16,7 +16,7 @@ use timestrata::{Clock, Error, ErrorKind};
 
 use super::load::BATCH_BYTES;
 use crate::failure::{Failure, Result};
-use crate::input::{self, UnpackedInput, could_not_read};
+use crate::input::{self, could_not_read};
 use crate::interrupt::Interrupt;
 
 /// Bytes that are read, and then handed on as entries, at once.
@@ -78,13 +78,26 @@ impl Reading {
         skip_lines: u64,
         bar: ProgressBar,
     ) -> Result<Self> {
-        let (sender, events) = sync_channel(PARTS_WAITING_MAX);
-        let (target, targets) = channel();
         let name = input::name(path);
         let path = path.to_owned();
+        let open = move || Ok(input::open(&path, &bar)?.reader);
+        Self::of(name, open, options, clock, skip_lines)
+    }
+
+    /// Begins to read what a thread of its own opens.
+    pub(super) fn of(
+        name: String,
+        open: impl FnOnce() -> Result<Box<dyn Read>> + Send + 'static,
+        options: SourceOptions,
+        clock: Option<Arc<dyn Clock>>,
+        skip_lines: u64,
+    ) -> Result<Self> {
+        let (sender, events) = sync_channel(PARTS_WAITING_MAX);
+        let (target, targets) = channel();
+        let called = name.clone();
         let read = move || {
             let lines = LinesRead { skipped: skip_lines, targets, sender: sender.clone() };
-            let outcome = lines.read(&path, options, clock, &bar);
+            let outcome = open().and_then(|reader| lines.read(&called, reader, options, clock));
             // Who no longer wants entries doesn't want to know either.
             let _ = sender.send(outcome.map(Event::Ended));
         };
@@ -140,13 +153,12 @@ impl LinesRead {
     /// Reads all of a file.
     fn read(
         self,
-        path: &Path,
+        name: &str,
+        reader: Box<dyn Read>,
         options: SourceOptions,
         clock: Option<Arc<dyn Clock>>,
-        bar: &ProgressBar,
     ) -> Result<SourceReport> {
-        let UnpackedInput { name, reader } = input::open(path, bar)?;
-        let reader = without_lines(reader, self.skipped, &name)?;
+        let reader = without_lines(reader, self.skipped, name)?;
         let outbox = Rc::new(RefCell::new(None));
         let reader = Announced { reader, outbox: Rc::clone(&outbox) };
         let lines = LineReader::new(reader, options);
@@ -176,7 +188,7 @@ impl LinesRead {
             }
             if let Err(error) = outbox.batch.push(&entry) {
                 outbox.send(lines_before)?;
-                return Err(self.refused(error, &name, place.line));
+                return Err(self.refused(error, name, place.line));
             }
             outbox.lines = lines.report().lines;
         }

@@ -1,0 +1,228 @@
+//! Entries for a client that may stop taking them: what was read ahead for it is let go of, and read again from
+//! where it stands once it goes on.
+//!
+//! Invariant: of a client that takes nothing there is one batch of about a megabyte on its way, and its place.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use timestrata_engine::Result;
+use timestrata_logs::{Entries, Hits, LogsView, Position, Query};
+
+/// Bytes of a batch that goes out, unless one entry has more.
+const BATCH_BYTES: usize = 1 << 20;
+/// How long what was read ahead waits for a client that takes nothing.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The hits of a search in their order.
+#[derive(Debug)]
+pub(crate) struct RestingHits {
+    view: LogsView,
+    query: Query,
+    /// What is still to be read, and a batch of which the rows from one on are still to come; neither while it rests.
+    hits: Option<Hits>,
+    ahead: Option<(Entries, usize)>,
+    /// The place of the last one that was given.
+    last: Option<Position>,
+    given: usize,
+    is_done: bool,
+}
+
+impl RestingHits {
+    /// # Errors
+    /// Those of a search.
+    pub(crate) fn new(view: &LogsView, query: &Query) -> Result<Self> {
+        let mut resting = Self {
+            view: view.clone(),
+            query: query.clone(),
+            hits: None,
+            ahead: None,
+            last: None,
+            given: 0,
+            is_done: false,
+        };
+        resting.hits = Some(resting.search()?);
+        Ok(resting)
+    }
+
+    /// The search of what is still to come.
+    fn search(&self) -> Result<Hits> {
+        let limit = self.query.limit.map(|limit| limit.saturating_sub(self.given));
+        let after = self.last.or(self.query.after);
+        self.view.search(&Query { limit, after, ..self.query.clone() })
+    }
+
+    /// Lets go of what was read ahead. What comes next is the same as if it had not.
+    fn rest(&mut self) {
+        (self.hits, self.ahead) = (None, None);
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Entries>> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let (entries, row) = match self.ahead.take() {
+            Some(ahead) => ahead,
+            None => {
+                if self.hits.is_none() {
+                    self.hits = Some(self.search()?);
+                }
+                match self.hits.as_mut().and_then(Iterator::next).transpose()? {
+                    Some(entries) => (entries, 0),
+                    None => return Ok(None),
+                }
+            }
+        };
+        let rows = rows_within(&entries, row);
+        let end = row + rows;
+        let by = self.view.clock_of(&self.query);
+        self.last =
+            entries.get(end.saturating_sub(1)).map(|entry| entry.position(by)).or(self.last);
+        self.given += rows;
+        if row == 0 && end == entries.len() {
+            return Ok(Some(entries));
+        }
+        // A slice would hold on to all of the batch.
+        let part = entries.copied(row..end)?;
+        if end < entries.len() {
+            self.ahead = Some((entries, end));
+        }
+        Ok(Some(part))
+    }
+}
+
+impl Iterator for RestingHits {
+    type Item = Result<Entries>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.next_batch().transpose();
+        if !matches!(batch, Some(Ok(_))) {
+            self.rest();
+            self.is_done = true;
+        }
+        batch
+    }
+}
+
+/// How many rows from one on go into a batch: one at least.
+fn rows_within(entries: &Entries, row: usize) -> usize {
+    let rest = entries.len().saturating_sub(row);
+    if entries.bytes(row..entries.len()) <= BATCH_BYTES {
+        return rest;
+    }
+    let mut sum = 0;
+    let fitting = (row..entries.len()).take_while(|row| {
+        sum += entries.bytes(*row..row + 1);
+        sum <= BATCH_BYTES
+    });
+    fitting.count().clamp(1, rest.max(1))
+}
+
+/// The hits for one client, which rest while it takes nothing.
+pub(crate) struct ForClient(Arc<Mutex<RestingHits>>);
+
+impl ForClient {
+    /// Watches over hits from now on. Within a runtime only.
+    pub(crate) fn new(hits: RestingHits, runtime: &tokio::runtime::Handle) -> Self {
+        let hits = Arc::new(Mutex::new(hits));
+        runtime.spawn(watch(Arc::downgrade(&hits)));
+        Self(hits)
+    }
+}
+
+impl Iterator for ForClient {
+    type Item = Result<Entries>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // Who panicked in a read has left it as a read that failed does.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next()
+    }
+}
+
+/// Has hits rest whenever nobody has taken any for a while, as long as there is somebody who may.
+async fn watch(hits: Weak<Mutex<RestingHits>>) {
+    let mut seen = None;
+    loop {
+        tokio::time::sleep(PATIENCE).await;
+        let Some(hits) = hits.upgrade() else { return };
+        // Who holds it is reading for a client that takes.
+        let Ok(mut hits) = hits.try_lock() else { continue };
+        if hits.is_done {
+            return;
+        }
+        if seen.replace(hits.given) == Some(hits.given) {
+            hits.rest();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timestrata_engine::{Durability, Settings, Store};
+    use timestrata_logs::{Clock, Logs, LogsOptions, NewEntry};
+
+    use super::*;
+
+    /// Entries of which some are long, in an order of their senders that is not that of their arrivals.
+    fn logs() -> Logs {
+        let store = Store::memory(Settings::default()).unwrap();
+        let logs = Logs::create(&store, "app", &LogsOptions::default()).unwrap();
+        let entry = |number: usize| {
+            let length = if number.is_multiple_of(50) { 700_000 } else { 10 };
+            let mut entry = NewEntry::new(format!("m{number} {}", "x".repeat(length)));
+            entry.source_time = Some(((number * 37) % 500) as i64);
+            entry
+        };
+        let entries: Vec<_> = (0..500).map(entry).collect();
+        logs.write_many(&entries, Durability::Written).unwrap();
+        logs
+    }
+
+    fn numbers(batches: impl Iterator<Item = Result<Entries>>) -> Vec<String> {
+        let mut numbers = Vec::new();
+        for batch in batches {
+            let batch = batch.unwrap();
+            let bytes = batch.bytes(0..batch.len());
+            assert!(bytes <= BATCH_BYTES, "{bytes} bytes are on their way at once");
+            let names =
+                batch.iter().map(|entry| entry.message().split(' ').next().map(str::to_owned));
+            numbers.extend(names.flatten());
+        }
+        numbers
+    }
+
+    #[test]
+    fn hits_that_rest_go_on_where_they_were() {
+        let logs = logs();
+        let view = logs.snapshot().unwrap();
+        for by in [Clock::Timestamp, Clock::SourceTime] {
+            for (newest_first, limit) in [(false, None), (true, None), (false, Some(123))] {
+                for filter in ["", "/m\\d*[13579] /"] {
+                    let mut query = Query::of(filter).unwrap();
+                    (query.by, query.newest_first, query.limit) = (Some(by), newest_first, limit);
+                    let expected: Vec<String> = view
+                        .search(&query)
+                        .unwrap()
+                        .flat_map(|batch| {
+                            let batch = batch.unwrap();
+                            let name = |text: &str| text.split(' ').next().unwrap().to_owned();
+                            batch.iter().map(|entry| name(entry.message())).collect::<Vec<_>>()
+                        })
+                        .collect();
+                    let mut hits = RestingHits::new(&view, &query).unwrap();
+                    assert_eq!(numbers(&mut hits), expected);
+                    let mut hits = RestingHits::new(&view, &query).unwrap();
+                    let resting = std::iter::from_fn(|| {
+                        hits.rest();
+                        hits.next()
+                    });
+                    assert_eq!(
+                        numbers(resting),
+                        expected,
+                        "{by} {newest_first} {limit:?} {filter}"
+                    );
+                }
+            }
+        }
+    }
+}
