@@ -68,7 +68,8 @@ mod _timestrata {
         store::Store,
         table::{CommitTable, Rows, RowsIter, Table},
         timelog::{
-            CommitTimelog, PageSpan, PageSpanIter, PageSpanObjectsView, Timelog, TimelogIter,
+            CommitTimelog, DropInTimelog, PageSpan, PageSpanIter, PageSpanObjectsView, Timelog,
+            TimelogIter,
         },
         topic::{
             CommitTopic, Consumer, Producer, Proof, Receipt, Record, SigningKey, Topic, verify,

@@ -217,7 +217,8 @@ pub(crate) fn different_lengths(timestamps: usize, objects: usize) -> PyErr {
     refused(
         ErrorKind::InvalidData,
         format!(
-            "timestamps and objects must have same length: there are {timestamps} and {objects}"
+            "length mismatch: timestamps and objects must have same length, but there are \
+             {timestamps} and {objects}"
         ),
     )
 }

@@ -79,15 +79,13 @@ pub(crate) fn time_ns(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     timestamp(value, Unit::Nano).map(Some)
 }
 
-/// An optional bound: `None` is open.
-pub(crate) fn bound(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<Option<i64>> {
-    if value.is_none() { Ok(None) } else { timestamp(value, unit).map(Some) }
-}
-
 fn wrong_type(value: &Bound<'_, PyAny>, unit: Unit) -> PyErr {
     let given = type_name(value);
     let advice = if given == "float" {
-        format!("round it yourself, for instance int(t * {}) for seconds", unit.per_second())
+        format!(
+            "round it yourself, with int(x), or choose a finer time_unit; of seconds, int(t * {})",
+            unit.per_second()
+        )
     } else if value.is_instance_of::<PyString>() {
         "parse it first, for instance with datetime.fromisoformat()".to_owned()
     } else {

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import (
     Any,
     Literal,
+    NoReturn,
     Protocol,
     SupportsIndex,
     TypeAlias,
@@ -846,7 +847,7 @@ class Timelog:
         sync: bool = False,
     ) -> Coroutine[Any, Any, None]: ...
     def bulk_append(
-        self, timestamps: Any, objects: Sequence[Any], *, mostly_ordered: bool | None = None
+        self, timestamps: Any, objects: Sequence[Any] | Buffer, *, mostly_ordered: bool | None = None
     ) -> None: ...
     def at(self, ts: Timestamp) -> list[Any]: ...
     @overload
@@ -932,6 +933,23 @@ class Timelog:
     @property
     def closed(self) -> bool: ...
 
+class _DropInTimelog(Timelog):
+    def append(self, obj_or_ts: Any, obj_or_none: Any = None, *, ts: SupportsIndex | None = None) -> None: ...  # type: ignore[override]
+    def extend(  # type: ignore[override]
+        self,
+        ts_or_iterable: Iterable[Any],
+        objects: Iterable[Any] | None = None,
+        *,
+        mostly_ordered: bool | None = None,
+        insert_on_error: bool | None = None,
+    ) -> None: ...
+    def bulk_append(
+        self, timestamps: Any, objects: Sequence[Any] | Buffer, *, mostly_ordered: bool | None = None
+    ) -> None: ...
+    def __reversed__(self) -> NoReturn: ...
+    def _min_ts_floor(self) -> int | None: ...
+    def _set_min_ts_floor(self, min_ts: SupportsIndex | None, /) -> None: ...
+
 @final
 class TimelogIter(Iterator[tuple[int, Any]]):
     def __iter__(self) -> Self: ...
@@ -970,6 +988,7 @@ class PageSpanIter(Iterator[PageSpan]):
 @final
 class PageSpan:
     def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
     @property
     def timestamps(self) -> memoryview: ...
     @property

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDateTime, PyInt, PySlice};
 use timestrata_timelog::Unit;
 
-use crate::error::wrong_type;
-use crate::timestamp::{bound, out_of_range, timestamp};
+use crate::error::{type_name, wrong_type};
+use crate::timestamp::{out_of_range, timestamp};
 
 /// An argument that may be left out, where `None` is a value like any other.
 pub(super) struct AnyObject<'py>(pub(super) Option<Bound<'py, PyAny>>);
@@ -57,11 +57,14 @@ impl TimeRange {
         )
     }
 
-    /// Reads a slice.
+    /// Reads a slice, whose ends are read by `time`.
     ///
     /// # Errors
     /// `ValueError` for a step other than 1, and as for timestamps.
-    pub(super) fn of_slice(slice: &Bound<'_, PySlice>, unit: Unit) -> PyResult<Self> {
+    pub(super) fn of_slice(
+        slice: &Bound<'_, PySlice>,
+        time: impl Fn(&Bound<'_, PyAny>) -> PyResult<i64>,
+    ) -> PyResult<Self> {
         let py = slice.py();
         let step = slice.getattr(intern!(py, "step"))?;
         let is_one = || -> PyResult<bool> {
@@ -71,9 +74,11 @@ impl TimeRange {
         if !step.is_none() && !is_one()? {
             return Err(PyValueError::new_err("a slice of time has no step: leave it out"));
         }
-        let start = bound(&slice.getattr(intern!(py, "start"))?, unit)?;
-        let stop = bound(&slice.getattr(intern!(py, "stop"))?, unit)?;
-        Ok(Self::of(start, stop))
+        let end = |name| -> PyResult<Option<i64>> {
+            let end = slice.getattr(name)?;
+            if end.is_none() { Ok(None) } else { time(&end).map(Some) }
+        };
+        Ok(Self::of(end(intern!(py, "start"))?, end(intern!(py, "stop"))?))
     }
 
     /// Whether it ends before it begins.
@@ -144,4 +149,18 @@ pub(super) fn raw_time(value: &Bound<'_, PyAny>, unit: Unit) -> PyResult<i64> {
 /// `ValueError` for a negative number.
 pub(super) fn count(n: isize) -> PyResult<usize> {
     usize::try_from(n).map_err(|_| PyValueError::new_err(format!("n must be >= 0, not {n}")))
+}
+
+/// Refuses a datetime of any library, with what to write instead.
+///
+/// # Errors
+/// `TypeError`.
+pub(super) fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<()> {
+    if value.is_instance_of::<PyDateTime>() || type_name(value) == "datetime64" {
+        return Err(PyTypeError::new_err(
+            "timestamps are integers in the log's time_unit: of a datetime give int(dt.timestamp() * 1000), \
+             where the unit is 'ms'; timestrata.Timelog takes datetimes as they are",
+        ));
+    }
+    Ok(())
 }

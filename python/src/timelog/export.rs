@@ -10,7 +10,6 @@ use super::arguments::TimeRange;
 use super::iterator::TimelogIter;
 use super::stored::Stored;
 use super::{Asked, Timelog};
-use crate::timestamp::timestamp;
 use crate::typed::{batches_as_stream, batches_as_table};
 
 /// Rows that are converted at once.
@@ -25,10 +24,8 @@ impl Timelog {
         t1: Option<&Bound<'_, PyAny>>,
         t2: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<TimeRange> {
-        let unit = self.unit()?;
-        let end = |value: Option<&Bound<'_, PyAny>>| {
-            value.map(|value| timestamp(value, unit)).transpose()
-        };
+        let end =
+            |value: Option<&Bound<'_, PyAny>>| value.map(|value| self.time(value)).transpose();
         Ok(TimeRange::of(end(t1)?, end(t2)?).or_empty())
     }
 
@@ -131,6 +128,8 @@ impl Timelog {
             )));
         }
         let is_float = dtype.eq(numpy.call_method1("dtype", ("float64",))?)?;
+        // The iterator lets go of the log with its last row, which is converted after that.
+        let _reader = slf.get().ask(|log| log.reader())?;
         let entries = Self::between(slf, t1, t2)?;
         let rows = entries.len()?;
         let times = numpy.call_method1("empty", (rows, "int64"))?;

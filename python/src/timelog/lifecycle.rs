@@ -17,7 +17,6 @@ use super::{Closed, State, Timelog, closed};
 use crate::error::timelog_error;
 use crate::handle::{Handle, leave};
 use crate::interrupt::detached;
-use crate::lock::Lock;
 use crate::path::GivenPath;
 use crate::settings::durability as durability_named;
 
@@ -119,7 +118,7 @@ impl Timelog {
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords))]
     fn new(_arguments: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { state: Lock::new(State::New) }
+        Self::in_state(State::New)
     }
 
     #[pyo3(signature = (*, path=None, **keywords))]

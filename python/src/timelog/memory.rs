@@ -140,7 +140,7 @@ impl MemoryLog {
         }
     }
 
-    /// Publishes every row.
+    /// Publishes every row; in the background also without what was deleted, where that is due.
     pub(super) fn flush(&mut self) -> Removed<Object> {
         let physical = self.rows.physical();
         if physical.changed_rows() > 0 || self.active_rows > 0 || self.sealed_runs > 0 {
@@ -150,7 +150,17 @@ impl MemoryLog {
         self.active_rows = 0;
         self.active_late = 0;
         self.sealed_runs = 0;
+        if self.options.upkeep == Upkeep::Background && self.is_compaction_due() {
+            self.counters.compactions += 1;
+            return self.compact();
+        }
         self.rows.publish()
+    }
+
+    /// Whether there are as many segments, or deletes that still take room, as were asked for.
+    fn is_compaction_due(&self) -> bool {
+        let has_debt = self.options.compacts_deletes && self.rows.physical().tombstones() > 0;
+        has_debt || self.segments >= self.options.delta_segments_max as u64
     }
 
     /// Publishes every row, and nothing that was deleted.

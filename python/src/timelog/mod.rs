@@ -5,6 +5,7 @@
 //! may run: what a log in memory lets go of is dropped after its lock.
 
 mod arguments;
+mod drop_in;
 mod export;
 mod iterator;
 mod lifecycle;
@@ -25,6 +26,7 @@ mod write;
 
 use std::sync::Arc;
 
+pub(crate) use drop_in::DropInTimelog;
 pub(crate) use iterator::TimelogIter;
 use memory::{Counters, MemoryLog};
 use options::Options;
@@ -70,6 +72,16 @@ use crate::lock::Lock;
 #[derive(Debug)]
 pub(crate) struct Timelog {
     state: Lock<State>,
+    times: Times,
+}
+
+/// What its methods take as times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Times {
+    /// Whole numbers, datetimes, numpy's times.
+    Any,
+    /// Whole numbers, as programs expect that were written for a log that takes nothing else.
+    WholeNumbers,
 }
 
 #[derive(Debug)]
@@ -111,6 +123,10 @@ impl<T: Send> Asked<T> {
 }
 
 impl Timelog {
+    fn in_state(state: State) -> Self {
+        Self { state: Lock::new(state), times: Times::Any }
+    }
+
     /// Asks a log in memory. `question` must neither call Python nor drop an object.
     fn ask<T>(&self, question: impl FnOnce(&mut MemoryLog) -> T) -> PyResult<Asked<T>> {
         match &mut *self.state.lock() {

@@ -10,7 +10,6 @@ use super::stored::Stored;
 use super::{State, Timelog};
 use crate::error::to_python;
 use crate::handle::Handle;
-use crate::lock::Lock;
 use crate::store::Store;
 use crate::typed::columns_of;
 
@@ -112,7 +111,7 @@ impl Store {
     ) -> PyResult<Timelog> {
         let log = timelog_of(py, &self.handle, name, codec, unit, schema)?;
         let stored = Stored::new(py, Arc::clone(&self.handle), log, false)?;
-        Ok(Timelog { state: Lock::new(State::Stored(Arc::new(stored))) })
+        Ok(Timelog::in_state(State::Stored(Arc::new(stored))))
     }
 
     /// List the names of all time logs.

@@ -51,6 +51,8 @@ pub(crate) struct Options {
     /// Width of a window of time, in the unit.
     pub(crate) window: i64,
     pub(crate) is_adaptive: bool,
+    /// Whether a flush in the background lets go of what was deleted.
+    pub(crate) compacts_deletes: bool,
 }
 
 impl Default for Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             page_rows: PAGE_BYTES / PAGE_ROW_BYTES,
             window: 0,
             is_adaptive: false,
+            compacts_deletes: false,
         }
     }
 }
@@ -215,6 +218,8 @@ impl Options {
             "sealed_max_runs" if size > 0 => self.sealed_runs_max = size,
             "max_delta_segments" if size > 0 => self.delta_segments_max = size,
             "window_size" => self.window = number,
+            // A share of the rows was asked for; that any delete counts lets go of them sooner.
+            "delete_debt_threshold" => self.compacts_deletes = number > 0,
             "target_page_bytes" if size > 0 => {
                 if size < 256 {
                     return Err(PyValueError::new_err(
@@ -244,7 +249,7 @@ impl Options {
 }
 
 impl Takes {
-    /// The number that an option was given; a fraction is only checked, since none is used.
+    /// The number that an option was given; of a fraction only whether there is one, since no more is used.
     fn read(self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
         if let Self::Fraction = self {
             if value.is_instance_of::<PyBool>()
@@ -259,7 +264,7 @@ impl Takes {
             if !(0.0..=1.0).contains(&part) {
                 return Err(PyValueError::new_err(format!("{name} must be in [0.0, 1.0]")));
             }
-            return Ok(0);
+            return Ok(i64::from(part > 0.0));
         }
         if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
             return Err(wrong_type(format_args!("{name} must be an int"), value));

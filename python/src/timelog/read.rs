@@ -4,10 +4,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PySlice};
 use timestrata_timelog::memory::Found;
 
-use super::arguments::{self, TimeRange, raw_time};
+use super::arguments::{self, TimeRange, raw_time, whole_number};
 use super::iterator::TimelogIter;
 use super::pairs::list_of;
-use super::{Asked, Timelog};
+use super::{Asked, Timelog, Times, closed};
 use crate::timestamp::{out_of_range, timestamp};
 
 impl Timelog {
@@ -17,12 +17,28 @@ impl Timelog {
         if value.is_exact_instance_of::<PyInt>() {
             return value.extract().map_err(|_| out_of_range(value));
         }
+        self.time_of_other(value)
+    }
+
+    /// A time that is no plain int.
+    fn time_of_other(&self, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+        if self.times == Times::WholeNumbers {
+            whole_number(value)?;
+        }
         timestamp(value, self.unit()?)
+    }
+
+    /// As [`Timelog::raw`], of a method that says first that a log is closed.
+    pub(super) fn raw_of_open(&self, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+        self.raw(value).map_err(|error| if self.closed() { closed() } else { error })
     }
 
     pub(super) fn raw(&self, value: &Bound<'_, PyAny>) -> PyResult<i64> {
         if value.is_exact_instance_of::<PyInt>() {
             return value.extract().map_err(|_| out_of_range(value));
+        }
+        if self.times == Times::WholeNumbers {
+            whole_number(value)?;
         }
         raw_time(value, self.unit()?)
     }
@@ -98,7 +114,7 @@ impl Timelog {
         let Ok(slice) = key.cast::<PySlice>() else {
             return slf.get().at(key).map(Bound::into_any);
         };
-        let range = TimeRange::of_slice(slice, slf.get().unit()?)?.or_empty();
+        let range = TimeRange::of_slice(slice, |end| slf.get().time(end))?.or_empty();
         Ok(Bound::new(key.py(), Self::entries(slf, range, false)?)?.into_any())
     }
 
@@ -267,14 +283,14 @@ impl Timelog {
     /// The smallest timestamp after ``t`` that has an entry, or None.
     #[pyo3(signature = (t, /))]
     fn next_ts(&self, t: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-        let time = self.raw(t)?;
+        let time = self.raw_of_open(t)?;
         self.ask(|log| log.rows.next_time(time))?.or_ask(t.py(), |log| log.next_time(time))
     }
 
     /// The greatest timestamp before ``t`` that has an entry, or None.
     #[pyo3(signature = (t, /))]
     fn prev_ts(&self, t: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-        let time = self.raw(t)?;
+        let time = self.raw_of_open(t)?;
         self.ask(|log| log.rows.previous_time(time))?.or_ask(t.py(), |log| log.previous_time(time))
     }
 }

@@ -16,7 +16,7 @@ use super::arguments::{AnyObject, TimeRange};
 use super::lifecycle::flag;
 use super::memory::After;
 use super::object::Object;
-use super::{Asked, State, Timelog, closed};
+use super::{Asked, State, Timelog, Times, closed};
 use crate::error::{timelog_error, wrong_type};
 use crate::interrupt::SIGNAL_ROWS;
 use crate::rows;
@@ -122,9 +122,16 @@ struct MemoryWriter<'a> {
 }
 
 impl MemoryWriter<'_> {
+    fn time(&self, time: &Bound<'_, PyAny>) -> PyResult<i64> {
+        match self.log.times {
+            Times::Any => timestamp(time, self.unit),
+            Times::WholeNumbers => self.log.time(time),
+        }
+    }
+
     fn push(&mut self, time: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = time.py();
-        let time = match timestamp(time, self.unit) {
+        let time = match self.time(time) {
             Ok(time) => time,
             Err(error)
                 if self.skips
@@ -220,7 +227,7 @@ impl Timelog {
     /// >>> list(log[:7])
     /// [(5, None), (6, 'b')]
     #[pyo3(signature = (obj_or_ts, obj_or_none=AnyObject::nothing(), *, ts=None, sync=false))]
-    fn append(
+    pub(super) fn append(
         &self,
         obj_or_ts: &Bound<'_, PyAny>,
         obj_or_none: AnyObject<'_>,
@@ -274,7 +281,7 @@ impl Timelog {
     /// [(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')]
     #[pyo3(signature = (pairs_or_timestamps, objects=None, *, mostly_ordered=None,
                         insert_on_error=None, sync=false))]
-    fn extend(
+    pub(super) fn extend(
         &self,
         pairs_or_timestamps: &Bound<'_, PyAny>,
         objects: Option<&Bound<'_, PyAny>>,
@@ -330,7 +337,7 @@ impl Timelog {
     /// >>> list(log)
     /// [(1, 'a'), (2, 'b')]
     #[pyo3(signature = (timestamps, objects, *, mostly_ordered=None))]
-    fn bulk_append(
+    pub(super) fn bulk_append(
         &self,
         timestamps: &Bound<'_, PyAny>,
         objects: &Bound<'_, PyAny>,
@@ -372,7 +379,7 @@ impl Timelog {
 
     fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
         let Ok(slice) = key.cast::<PySlice>() else { return self.delete(key, None) };
-        self.delete_range_of(key.py(), TimeRange::of_slice(slice, self.unit()?)?)
+        self.delete_range_of(key.py(), TimeRange::of_slice(slice, |end| self.time(end))?)
     }
 
     /// Delete the entries at ``t1``, or those from ``t1`` to before ``t2``.
@@ -415,13 +422,16 @@ impl Timelog {
     /// Delete the entries from ``t1`` to before ``t2``.
     #[pyo3(signature = (t1, t2, /))]
     fn delete_range(&self, t1: &Bound<'_, PyAny>, t2: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.delete_range_of(t1.py(), TimeRange::between(self.raw(t1)?, self.raw(t2)?))
+        self.delete_range_of(
+            t1.py(),
+            TimeRange::between(self.raw_of_open(t1)?, self.raw_of_open(t2)?),
+        )
     }
 
     /// Delete everything before ``t``.
     #[pyo3(signature = (t, /))]
     fn delete_before(&self, t: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.delete_range_of(t.py(), TimeRange::of(None, Some(self.raw(t)?)))
+        self.delete_range_of(t.py(), TimeRange::of(None, Some(self.raw_of_open(t)?)))
     }
 }
 
@@ -438,7 +448,10 @@ fn objects_of(objects: &Bound<'_, PyAny>) -> PyResult<Vec<Object>> {
         || objects.is_instance_of::<PyString>()
         || objects.is_instance_of::<PyBytes>();
     if !is_sequence || is_other {
-        return Err(wrong_type("bulk_append() takes objects as list or tuple", objects));
+        return Err(wrong_type(
+            "bulk_append() takes objects as a sequence: a list or tuple",
+            objects,
+        ));
     }
     objects.try_iter()?.map(|object| Ok(Object::of(&object?))).collect()
 }
