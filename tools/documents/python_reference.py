@@ -42,7 +42,9 @@ SECTIONS = {
 
 # What a reader knows from every other class.
 USUAL = frozenset({"__init__", "__new__", "__enter__", "__exit__", "__iter__", "__next__", "__eq__",
-                   "__hash__", "__bool__", "__str__", "__aiter__", "__anext__", "__len__"})  # fmt: skip
+                   "__hash__", "__bool__", "__str__", "__aiter__", "__anext__", "__len__",
+                   # Of the buffer protocol: older Pythons have no such attribute.
+                   "__buffer__"})  # fmt: skip
 LINE_MAX = 100
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 PACKAGE = ROOT / "python" / "timestrata"
@@ -92,9 +94,9 @@ def of_name(package: ModuleType, name: str, stubs: dict[str, list[str]]) -> Iter
 
 def of_member(owner: type, name: str, member: str, signatures: list[str]) -> Iterator[str]:
     """A method, or an attribute; attributes are a line each."""
-    said = getattr(owner, member).__doc__ or ""
     if member.startswith("_") and (member in USUAL or not member.startswith("__")):
         return
+    said = getattr(owner, member).__doc__ or ""
     if signatures[0].startswith("@"):
         kind = signatures[0].rpartition("-> ")[2]
         yield f"- `{name}.{member}` (`{kind}`): {markdown(said).strip()}\n"
