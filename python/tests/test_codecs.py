@@ -3,10 +3,7 @@
 import math
 import random
 import struct
-from collections import OrderedDict, namedtuple
-from datetime import date, datetime, timedelta, timezone, tzinfo
-from decimal import Decimal
-from enum import IntEnum
+from datetime import datetime, timedelta, timezone, tzinfo
 
 import pytest
 
@@ -156,25 +153,13 @@ def test_text_that_is_no_unicode_is_refused(log: Timelog) -> None:
     assert len(log) == 0
 
 
-def test_kin_of_plain_data_comes_back_as_plain_data() -> None:
-    class Color(IntEnum):
-        RED = 1
-
-    Point = namedtuple("Point", "x y")
-    value = [(1, 2), bytearray(b"a"), memoryview(b"b"), OrderedDict(a=1), Color.RED, Point(1, 2)]
-    back = cbor_decode(cbor_encode(value))
-    assert back == [[1, 2], b"a", b"b", {"a": 1}, 1, [1, 2]]
-    assert type(back[4]) is int
-
-
 @pytest.mark.parametrize(
     ("value", "place"),
     [
         (object(), r"value: can't store a 'object'"),
-        ({"orders": [1, {"price": Decimal(1)}]}, r"value\['orders'\]\[1\]\['price'\].*'Decimal'"),
-        ([[], [date(2024, 1, 1)]], r"value\[1\]\[0\].*'date'"),
-        ({1: {1j: 2}}, r"value\[1\] key 1j.*'complex'"),
-        (datetime(2024, 1, 1), r"value: the datetime .* no time zone"),
+        ({"orders": [1, {"price": slice(1)}]}, r"value\['orders'\]\[1\]\['price'\].*'slice'"),
+        ([[], [object]], r"value\[1\]\[0\].*'type'"),
+        ({1: {Ellipsis: 2}}, r"value\[1\] key Ellipsis.*'ellipsis'"),
         ([len], r"value\[0\].*'builtin_function_or_method'"),
     ],
 )

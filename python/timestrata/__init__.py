@@ -109,6 +109,7 @@ from timestrata.errors import (
 )
 
 if TYPE_CHECKING:
+    from timestrata.kinds import UnknownValue, register_type
     from timestrata.remote import connect
 
 __all__ = [
@@ -181,6 +182,7 @@ __all__ = [
     "TimestrataError",
     "TooLargeError",
     "Topic",
+    "UnknownValue",
     "UnsupportedVersionError",
     "VerificationError",
     "Walk",
@@ -190,6 +192,7 @@ __all__ = [
     "cbor_encode",
     "connect",
     "open",
+    "register_type",
     "repair",
     "verify",
     "verify_consistency",
@@ -202,4 +205,8 @@ def __getattr__(name: str) -> Any:
         from timestrata.remote import connect
 
         return connect
+    if name in ("UnknownValue", "register_type"):
+        from timestrata import kinds
+
+        return getattr(kinds, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,7 @@
 //! Values as CBOR items (RFC 8949), appended to memory; and such items as JSON text.
 
 mod json;
+mod tags;
 
 pub use json::{
     comma, element, goes_on, member, tagged_whole, write_float, write_json, write_text,

@@ -6,6 +6,7 @@
 
 mod decode;
 mod encode;
+mod kinds;
 
 pub(crate) use decode::decode;
 pub(crate) use encode::{Keys, encode, encode_as};
@@ -19,5 +20,10 @@ const TAG_DATETIME_TEXT: u64 = 0;
 const TAG_DATETIME_EPOCH: u64 = 1;
 /// A set, as a list.
 const TAG_SET: u64 = 258;
+/// An object of a name: a list of the name, what the object is made of, and what else it takes.
+const TAG_OBJECT: u64 = 27;
+/// Names of objects that are read and written here; all others are `timestrata.kinds`'.
+const TUPLE: &str = "tuple";
+const FROZENSET: &str = "frozenset";
 /// "This is CBOR": means nothing by itself.
 const TAG_SELF_DESCRIBED: u64 = 55_799;

@@ -3,6 +3,7 @@
 use ciborium::Value;
 use num_bigint::BigUint;
 use serde::{Serialize, Serializer};
+use timestrata::values::cbor::write_json;
 
 /// Tags of whole numbers of any size (RFC 8949, 3.4.3).
 const POSITIVE_BIGNUM: u64 = 2;
@@ -17,7 +18,14 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Bool(value) => value.to_string(),
         Value::Integer(value) => i128::from(*value).to_string(),
         Value::Float(value) if !value.is_finite() => value.to_string(),
-        Value::Tag(tag, value) => digits(*tag, value).unwrap_or_else(|| text(value)),
+        Value::Tag(tag, inner) => match digits(*tag, inner) {
+            Some(digits) => digits,
+            None => match meaning(*tag, value) {
+                // What is text is bare, and what is none is as exact as it is there.
+                Some(json) => serde_json::from_str(&json).unwrap_or(json),
+                None => text(inner),
+            },
+        },
         other => serde_json::to_string(&AsJson(other)).unwrap_or_else(|cause| cause.to_string()),
     }
 }
@@ -32,6 +40,17 @@ fn digits(tag: u64, value: &Value) -> Option<String> {
         NEGATIVE_BIGNUM => Some(format!("-{}", number() + 1_u32)),
         _ => None,
     }
+}
+
+/// What a tag makes of its content, as JSON text; `None` where it adds nothing to it.
+fn meaning(tag: u64, value: &Value) -> Option<String> {
+    // Decimals, objects of a name, fractions, UUIDs, arrays, addresses, times and durations.
+    if !matches!(tag, 4 | 27 | 30 | 37 | 40 | 52 | 54 | 64..=87 | 1001 | 1002) {
+        return None;
+    }
+    let (mut item, mut json) = (Vec::new(), String::new());
+    ciborium::into_writer(value, &mut item).ok()?;
+    write_json(&item, &mut json).ok().map(|()| json)
 }
 
 /// Bytes as text where they are UTF-8, else as hexadecimal digits.
@@ -68,10 +87,16 @@ impl Serialize for AsJson<'_> {
             Value::Float(value) => serializer.serialize_f64(*value),
             Value::Text(text) => serializer.serialize_str(text),
             Value::Bytes(bytes) => serializer.serialize_str(&bytes_text(bytes)),
-            Value::Tag(tag, value) => match digits(*tag, value) {
-                Some(digits) => serializer.serialize_str(&digits),
-                None => AsJson(value).serialize(serializer),
-            },
+            Value::Tag(tag, inner) => {
+                let meant = || -> Option<serde_json::Value> {
+                    serde_json::from_str(&meaning(*tag, self.0)?).ok()
+                };
+                match (digits(*tag, inner), meant()) {
+                    (Some(digits), _) => serializer.serialize_str(&digits),
+                    (None, Some(meant)) => meant.serialize(serializer),
+                    (None, None) => AsJson(inner).serialize(serializer),
+                }
+            }
             Value::Array(values) => serializer.collect_seq(values.iter().map(AsJson)),
             Value::Map(fields) => serializer
                 .collect_map(fields.iter().map(|(name, value)| (text(name), AsJson(value)))),
@@ -88,6 +113,14 @@ mod tests {
         Value::Tag(tag, Box::new(Value::Bytes(bytes.to_vec())))
     }
 
+    fn pair(one: i64, other: i64) -> Value {
+        Value::Array(vec![one.into(), other.into()])
+    }
+
+    fn object(name: &str, made_of: Value) -> Value {
+        Value::Tag(27, Box::new(Value::Array(vec![Value::Text(name.to_owned()), made_of])))
+    }
+
     /// Those of more than 64 bits were shown as the bytes that they are kept as.
     #[test]
     fn values_are_shown_as_people_write_them() {
@@ -102,6 +135,10 @@ mod tests {
             (Value::Integer(u64::MAX.into()), "18446744073709551615"),
             (Value::Tag(0, Box::new(Value::Text("2013-01-01".to_owned()))), "2013-01-01"),
             (list, "[1,null]"),
+            (Value::Tag(4, Box::new(pair(-20, 15))), "0.00000000000000000015"),
+            (Value::Tag(1002, Box::new(Value::Map(vec![(1.into(), 90.into())]))), "90"),
+            (object("path", Value::Text("/tmp/a".to_owned())), "/tmp/a"),
+            (Value::Array(vec![object("tuple", pair(1, 2))]), "[[1,2]]"),
             (bignum(2, b"\x01\0\0\0\0\0\0\0\0"), "18446744073709551616"),
             (bignum(3, b"\x01\0\0\0\0\0\0\0\0"), "-18446744073709551617"),
             (Value::Array(vec![bignum(2, b"123456789")]), "[\"907507751940624169017\"]"),

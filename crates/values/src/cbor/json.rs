@@ -1,7 +1,8 @@
 //! CBOR items as JSON text, and what lies in them by its name or place.
 //!
 //! JSON has less than CBOR: bytes become base64 text, numbers that aren't finite and what has no value become null, keys that
-//! aren't text become the text of their JSON, and of tags only those of whole numbers of any size count.
+//! aren't text become the text of their JSON. What tags make of their content is in `tags`; of those that are not there
+//! the content is all that is told.
 
 use std::fmt::Write as _;
 
@@ -11,6 +12,8 @@ use minicbor::Decoder;
 use minicbor::data::{IanaTag, Type};
 use minicbor::decode::Error;
 use num_bigint::{BigInt, Sign};
+
+use super::tags;
 
 /// How deep values are read. Those that are taken in are less deep.
 const DEPTH_MAX: usize = 256;
@@ -37,7 +40,11 @@ pub fn write_json(item: &[u8], out: &mut String) -> Result<(), Error> {
     written.inspect_err(|_| out.truncate(start))
 }
 
-fn write_item(decoder: &mut Decoder<'_>, depth: usize, out: &mut String) -> Result<(), Error> {
+pub(super) fn write_item(
+    decoder: &mut Decoder<'_>,
+    depth: usize,
+    out: &mut String,
+) -> Result<(), Error> {
     if depth > DEPTH_MAX {
         return Err(Error::message("too deep"));
     }
@@ -45,10 +52,7 @@ fn write_item(decoder: &mut Decoder<'_>, depth: usize, out: &mut String) -> Resu
     let _ = match decoder.datatype()? {
         Type::Array | Type::ArrayIndef => return write_list(decoder, depth, out),
         Type::Map | Type::MapIndef => return write_map(decoder, depth, out),
-        Type::Tag => match tagged_whole(decoder)? {
-            Some(whole) => write!(out, "{whole}"),
-            None => return write_item(decoder, depth + 1, out),
-        },
+        Type::Tag => return tags::write_tagged(decoder, depth + 1, out),
         Type::Bytes => {
             write_text(&STANDARD.encode(decoder.bytes()?), out);
             Ok(())
@@ -215,7 +219,11 @@ fn length(item: &[u8]) -> Option<usize> {
 fn behind_tags(item: &[u8]) -> Option<Decoder<'_>> {
     let mut decoder = Decoder::new(item);
     while decoder.datatype().ok()? == Type::Tag {
-        decoder.tag().ok()?;
+        if decoder.tag().ok()?.as_u64() == tags::OBJECT {
+            // What an object is made of stands behind its name.
+            decoder.array().ok()?;
+            decoder.skip().ok()?;
+        }
     }
     Some(decoder)
 }

@@ -1,6 +1,7 @@
 //! CBOR to Python objects. The bytes are input: nothing in them is believed.
 
 use ciborium_ll::{Decoder, Header, simple, tag};
+use pyo3::exceptions::{PyException, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
@@ -8,7 +9,10 @@ use pyo3::types::{
 };
 use timestrata_engine::ErrorKind;
 
-use super::{DEPTH_MAX, TAG_DATETIME_EPOCH, TAG_DATETIME_TEXT, TAG_SELF_DESCRIBED, TAG_SET};
+use super::{
+    DEPTH_MAX, FROZENSET, TAG_DATETIME_EPOCH, TAG_DATETIME_TEXT, TAG_OBJECT, TAG_SELF_DESCRIBED,
+    TAG_SET, TUPLE, kinds,
+};
 use crate::error::refused;
 
 static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -177,7 +181,7 @@ impl<'py> Reader<'py, '_> {
                 header => self.item(header, true)?,
             };
             let value = self.value(false)?;
-            dict.set_item(key, value)?;
+            dict.set_item(key, value).map_err(|_| self.bad("a key that can't be one"))?;
             count += 1;
             if dict.len() != count {
                 return Err(self.bad("a key that is there twice"));
@@ -203,15 +207,58 @@ impl<'py> Reader<'py, '_> {
                     return Err(self.bad("a set that is not a list"));
                 };
                 let items = self.nested(|reader| reader.items(length, true))?;
-                Ok(if as_key {
-                    PyFrozenSet::new(self.py, items)?.into_any()
+                let set = if as_key {
+                    PyFrozenSet::new(self.py, items).map(Bound::into_any)
                 } else {
-                    PySet::new(self.py, items)?.into_any()
-                })
+                    PySet::new(self.py, items).map(Bound::into_any)
+                };
+                set.map_err(|_| self.bad("a set of what can't be in one"))
             }
             TAG_SELF_DESCRIBED => self.value(as_key),
-            other => Err(self.bad(&format!("tag {other} has no Python object"))),
+            TAG_OBJECT => self.object(as_key),
+            other => {
+                let content = self.value(as_key)?;
+                self.made(other, content)
+            }
         }
+    }
+
+    /// An object of a name.
+    fn object(&mut self, as_key: bool) -> PyResult<Object<'py>> {
+        let Header::Array(length) = self.header()? else {
+            return Err(self.bad("an object that is not a list"));
+        };
+        let mut content = self.nested(|reader| reader.items(length, as_key))?;
+        let [name, only] = content.as_slice() else {
+            return self.made(TAG_OBJECT, PyTuple::new(self.py, content)?.into_any());
+        };
+        // Most that are stored are these.
+        let is = |wanted| name.cast::<PyString>().is_ok_and(|name| name == wanted);
+        if is(TUPLE) && (only.is_instance_of::<PyList>() || only.is_instance_of::<PyTuple>()) {
+            return Ok(
+                PyTuple::new(self.py, only.try_iter()?.collect::<PyResult<Vec<_>>>()?)?.into_any()
+            );
+        }
+        if is(FROZENSET) && only.is_instance_of::<PySet>() {
+            let items = only.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+            return Ok(PyFrozenSet::new(self.py, items)?.into_any());
+        }
+        let content = PyTuple::new(self.py, content.drain(..))?;
+        self.made(TAG_OBJECT, content.into_any())
+    }
+
+    /// What Python code makes of a tag and its content.
+    fn made(&self, tag: u64, content: Object<'py>) -> PyResult<Object<'py>> {
+        kinds::value_of(tag, content).map_err(|error| {
+            let is_of_content = error.is_instance_of::<PyException>(self.py)
+                && !error.is_instance_of::<PyMemoryError>(self.py);
+            if !is_of_content {
+                return error;
+            }
+            let refusal = self.bad(&error.value(self.py).to_string());
+            refusal.set_cause(self.py, Some(error));
+            refusal
+        })
     }
 
     fn datetime(&mut self, tag: u64) -> PyResult<Object<'py>> {

@@ -15,7 +15,7 @@ use pyo3::types::{
 use timestrata_engine::ErrorKind;
 use timestrata_timelog::VALUE_BYTES_MAX;
 
-use super::{DEPTH_MAX, TAG_DATETIME_TEXT, TAG_SET};
+use super::{DEPTH_MAX, FROZENSET, TAG_DATETIME_TEXT, TAG_OBJECT, TAG_SET, TUPLE, kinds};
 use crate::error::{refused, type_name};
 
 /// An item's major type: the upper three bits of its first byte.
@@ -58,7 +58,8 @@ pub(crate) fn encode_as(
     out: &mut Vec<u8>,
 ) -> PyResult<()> {
     let bytes_max = out.len().saturating_add(VALUE_BYTES_MAX);
-    let mut writer = CborWriter { out: mem::take(out), bytes_max, depth: 0, keys };
+    let mut writer =
+        CborWriter { out: mem::take(out), bytes_max, depth: 0, keys, is_in_key: false };
     let outcome = writer.value(value);
     *out = writer.out;
     outcome.map_err(|failure| failure.into_error(name))
@@ -134,6 +135,8 @@ struct CborWriter {
     bytes_max: usize,
     depth: usize,
     keys: Keys,
+    /// Within the key of a dict or an item of a set: there lists are read as tuples, and sets as frozen ones.
+    is_in_key: bool,
 }
 
 impl CborWriter {
@@ -241,10 +244,13 @@ impl CborWriter {
     }
 
     fn less_common(&mut self, value: &Bound<'_, PyAny>) -> Outcome {
+        if self.keys == Keys::Any && self.kin(value)? {
+            return Ok(());
+        }
         if let Ok(tuple) = value.cast::<PyTuple>() {
-            self.nested(|writer| writer.items(tuple.len(), tuple.iter()))
+            self.tuple(tuple)
         } else if value.is_instance_of::<PyDateTime>() {
-            self.datetime(value)
+            self.nested(|writer| writer.datetime(value))
         } else if let Ok(dict) = value.cast::<PyDict>() {
             self.nested(|writer| writer.dict(dict))
         } else if let Ok(list) = value.cast::<PyList>() {
@@ -254,15 +260,16 @@ impl CborWriter {
         } else if let Ok(bytes) = value.cast::<PyBytes>() {
             self.string(Major::Bytes, bytes.as_bytes())
         } else if value.is_instance_of::<PyInt>() {
-            self.integer(value)
+            self.nested(|writer| writer.integer(value))
         } else if let Ok(number) = value.cast::<PyFloat>() {
             self.float(number.value())
         } else if let Ok(set) = value.cast::<PySet>() {
-            self.head(Major::Tag, TAG_SET);
-            self.nested(|writer| writer.items(set.len(), set.iter()))
+            self.set(set.len(), set.iter())
         } else if let Ok(set) = value.cast::<PyFrozenSet>() {
-            self.head(Major::Tag, TAG_SET);
-            self.nested(|writer| writer.items(set.len(), set.iter()))
+            if self.keys == Keys::Text || self.is_in_key {
+                return self.set(set.len(), set.iter());
+            }
+            self.object(FROZENSET, |writer| writer.set(set.len(), set.iter()))
         } else if value.is_instance_of::<PyByteArray>() || value.is_instance_of::<PyMemoryView>() {
             let bytes = PyMemoryView::from(value)?.call_method0("tobytes")?;
             let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?;
@@ -272,8 +279,66 @@ impl CborWriter {
         }
     }
 
-    /// Numpy's scalars are plain data in another coat; all else is refused.
+    /// Writes an object of a type that the program has registered, though its base is plain data.
+    fn kin(&mut self, value: &Bound<'_, PyAny>) -> Result<bool, Box<EncodeFailure>> {
+        let class = value.get_type();
+        let is_plain = class.is(value.py().get_type::<PyTuple>())
+            || class.is(value.py().get_type::<PyInt>())
+            || class.is(value.py().get_type::<PySet>())
+            || class.is(value.py().get_type::<PyFrozenSet>());
+        if is_plain || !kinds::is_registered(&class)? {
+            return Ok(false);
+        }
+        self.other(value)
+    }
+
+    /// Writes what Python code knows a tag for; false, and nothing written, for all else.
+    fn other(&mut self, value: &Bound<'_, PyAny>) -> Result<bool, Box<EncodeFailure>> {
+        let Some((tag, content)) = kinds::plain_of(value)? else { return Ok(false) };
+        self.head(Major::Tag, tag);
+        // What a registered function gives may hold its own object, and so on.
+        self.nested(|writer| writer.value(&content)).map(|()| true)
+    }
+
+    /// An object of a name.
+    fn object(&mut self, name: &str, fill: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+        self.head(Major::Tag, TAG_OBJECT);
+        self.head(Major::Array, 2);
+        self.put(Major::Text, name.len() as u64, name.as_bytes());
+        self.nested_by(2, fill)
+    }
+
+    fn tuple(&mut self, tuple: &Bound<'_, PyTuple>) -> Outcome {
+        let fill =
+            |writer: &mut Self| writer.nested(|writer| writer.items(tuple.len(), tuple.iter()));
+        match self.keys == Keys::Text || self.is_in_key {
+            true => fill(self),
+            false => self.object(TUPLE, fill),
+        }
+    }
+
+    fn set<'py>(
+        &mut self,
+        count: usize,
+        items: impl Iterator<Item = Bound<'py, PyAny>>,
+    ) -> Outcome {
+        self.head(Major::Tag, TAG_SET);
+        self.nested_by(2, |writer| writer.as_key(|writer| writer.items(count, items)))
+    }
+
+    fn as_key(&mut self, write: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+        let before = mem::replace(&mut self.is_in_key, true);
+        let outcome = write(self);
+        self.is_in_key = before;
+        outcome
+    }
+
+    /// What Python code knows a tag for, and numpy's scalars, which are plain data in another coat; all
+    /// else is refused.
     fn foreign(&mut self, value: &Bound<'_, PyAny>) -> Outcome {
+        if self.keys == Keys::Any && self.other(value)? {
+            return Ok(());
+        }
         let module = value.get_type().module()?;
         if module.to_string_lossy() == "numpy"
             && value.hasattr("item")?
@@ -285,8 +350,8 @@ impl CborWriter {
             }
         }
         Err(type_failure(format!(
-            "can't store a '{}' with the cbor codec, which takes None, bool, int, float, str, \
-             bytes, list, tuple, dict, set and aware datetime: convert it first",
+            "can't store a '{}' with the cbor codec: convert it first, or tell timestrata.register_type() \
+             what it is made of",
             type_name(value)
         )))
     }
@@ -325,6 +390,9 @@ impl CborWriter {
     }
 
     fn datetime(&mut self, value: &Bound<'_, PyAny>) -> Outcome {
+        if self.keys == Keys::Any && !is_plain_datetime(value)? && self.other(value)? {
+            return Ok(());
+        }
         let offset = value.call_method0("utcoffset")?;
         if offset.is_none() {
             return Err(type_failure(format!(
@@ -346,15 +414,20 @@ impl CborWriter {
     }
 
     fn nested(&mut self, fill: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
-        if self.depth == DEPTH_MAX {
+        self.nested_by(1, fill)
+    }
+
+    /// So many levels deeper: a tag is one, as it is for who reads.
+    fn nested_by(&mut self, levels: usize, fill: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+        if self.depth + levels > DEPTH_MAX {
             return Err(refusal(
                 ErrorKind::InvalidData,
                 format!("nested deeper than {DEPTH_MAX} levels, or contains itself"),
             ));
         }
-        self.depth += 1;
+        self.depth += levels;
         let outcome = fill(self);
-        self.depth -= 1;
+        self.depth -= levels;
         outcome
     }
 
@@ -418,7 +491,8 @@ impl CborWriter {
         if self.keys == Keys::Text && !key.is_instance_of::<PyString>() {
             return Err(type_failure(format!("key {key} must be a str, not '{}'", type_name(key))));
         }
-        self.value(key).map_err(|failure| failure.inside(|| format!(" key {key}")))?;
+        self.as_key(|writer| writer.value(key))
+            .map_err(|failure| failure.inside(|| format!(" key {key}")))?;
         self.value(value).map_err(|failure| {
             failure.inside(|| match key.repr() {
                 Ok(shown) => format!("[{shown}]"),
@@ -426,6 +500,19 @@ impl CborWriter {
             })
         })
     }
+}
+
+/// Whether a datetime is an instant whose offset is all that there is to its zone.
+fn is_plain_datetime(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !value.is_exact_instance_of::<PyDateTime>() {
+        return Ok(false);
+    }
+    let zone = value.getattr("tzinfo")?;
+    Ok(match type_name(&zone).as_str() {
+        "NoneType" => false,
+        "ZoneInfo" => zone.getattr("key")?.extract::<String>().is_ok_and(|key| key == "UTC"),
+        _ => true,
+    })
 }
 
 /// The value, if it is of this type and no subclass: as `cast_exact`, which makes an error with
