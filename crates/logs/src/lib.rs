@@ -46,6 +46,7 @@ mod promote;
 mod received;
 mod search;
 mod shown;
+mod statement;
 mod tail;
 mod value;
 mod view;
@@ -65,6 +66,7 @@ pub use search::{
     Bucket, Clock, EntryFilter, Facet, FacetsOptions, HISTOGRAM_BUCKETS_MAX, Hits, Position, Query,
 };
 pub use shown::ShownColumns;
+pub use statement::AskedLog;
 pub use tail::Tail;
 pub use value::FieldValue;
 pub use view::LogsView;

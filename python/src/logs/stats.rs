@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use timestrata_logs::filter::{AskedLog, Question};
-use timestrata_logs::{Logs as LogsModel, Query};
+use timestrata_logs::filter::Question;
+use timestrata_logs::{AskedLog, Logs as LogsModel, Query};
 
 use super::Logs;
 use super::arguments::query_of;

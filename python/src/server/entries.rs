@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use timestrata_client::ReceivedEntries;
 use timestrata_engine::Result;
-use timestrata_logs::filter::{AskedLog, Question};
-use timestrata_logs::{Clock, Query};
+use timestrata_logs::filter::Question;
+use timestrata_logs::{AskedLog, Clock, Query};
 use timestrata_values::time::text as time_text;
 
 use super::object::{Server, Target};

@@ -56,7 +56,9 @@ pub(super) fn parse(
     entry: &mut NewEntry,
 ) -> Result<(), Flaw> {
     members.clear();
-    let mut jiter = Jiter::with_tape(line.as_bytes(), std::mem::take(escapes));
+    // Python's `json` writes these, and many lines have them: no reason to take the line for text.
+    let jiter = Jiter::with_tape(line.as_bytes(), std::mem::take(escapes));
+    let mut jiter = jiter.with_allow_inf_nan();
     let read = Reader { jiter: &mut jiter, members, is_line: true }.line();
     *escapes = jiter.into_tape();
     read?;
@@ -144,6 +146,12 @@ impl Reader<'_, '_> {
 
     fn number(&mut self, peek: Peek, time_of: Option<usize>) -> Result<(), JsonFlaw> {
         let text = self.jiter.known_number_bytes(peek)?;
+        if let [b'N' | b'I', ..] | [b'-', b'I', ..] = text {
+            // No number that JSON has: as the word it is.
+            let word = std::str::from_utf8(text).unwrap_or("NaN");
+            cbor::text(self.members.out(), word);
+            return Ok(());
+        }
         // From the digits: a float has too few for nanoseconds.
         if let Some(member) = time_of {
             self.members.set_time(member, time::of_number(text));

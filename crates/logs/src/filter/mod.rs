@@ -21,7 +21,8 @@ use std::str::FromStr;
 pub use expr::{Expr, Target, Term, Test};
 pub use literal::{Literal, Op, Value};
 pub use pattern::Pattern;
-pub use question::{AskedLog, Question};
+pub use question::Question;
+pub(crate) use question::{Figure, Function, Group};
 use timestrata_engine::{Error, ErrorKind, Result};
 
 /// Longest expression, in bytes.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use timestrata_engine::{Durability, Settings, Store};
-use timestrata_logs::filter::{AskedLog, Question};
-use timestrata_logs::{Level, Logs, LogsOptions, NewEntry, Query};
+use timestrata_logs::filter::Question;
+use timestrata_logs::{AskedLog, Level, Logs, LogsOptions, NewEntry, Query};
 
 use crate::support::{answer, sql};
 

@@ -26,7 +26,7 @@ const FULL: &str = "█";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Stretches begin at multiples of their length since 1970-01-01 UTC. Those from the first entry to the \
-last are printed, also where nothing happened. On a terminal a bar has the colours of its levels, the \
+last are printed, also where nothing happened; a line with '…' stands for very many of these. On a terminal a bar has the colours of its levels, the \
 worst first; each level that is there has at least one character.
 
 Examples:
@@ -110,7 +110,14 @@ fn push_text(buckets: &[Bucket], step: i64, look: Look, out: &mut String) {
     let digits = grouped(most).len();
     let time_width = buckets.first().map_or(0, |first| start_shown(first.start, step).len());
     let bar_width = look.width.saturating_sub(time_width + digits + 4).max(BAR_WIDTH_MIN);
+    let mut next = None;
     for bucket in buckets {
+        if next.is_some_and(|next| next < bucket.start) {
+            // Where stretches without an entry are too many, they were left out.
+            look.paint(FAINT, "…", out);
+            out.push('\n');
+        }
+        next = Some(bucket.start.saturating_add(step));
         look.paint(FAINT, &start_shown(bucket.start, step), out);
         // Memory takes what is written to it.
         let _ = write!(out, "  {:>digits$}", grouped(bucket.count));
@@ -203,12 +210,15 @@ mod tests {
     fn bars_are_as_long_as_counts_are_great() {
         let buckets = [bucket(0, 1_000, [0; 6]), bucket(60 * SECOND, 0, [0; 6])];
         let small = bucket(120 * SECOND, 1, [0; 6]);
+        let far = bucket(1_200_000 * SECOND, 1, [0; 6]);
         let mut out = String::new();
         let look = Look { width: 39, ..Look::PLAIN };
-        push_text(&[buckets[0], buckets[1], small], 60 * SECOND, look, &mut out);
+        push_text(&[buckets[0], buckets[1], small, far], 60 * SECOND, look, &mut out);
         let expected = "1970-01-01T00:00:00Z  1,000  ██████████\n\
                         1970-01-01T00:01:00Z      0\n\
-                        1970-01-01T00:02:00Z      1  ▏\n";
+                        1970-01-01T00:02:00Z      1  ▏\n\
+                        …\n\
+                        1970-01-14T21:20:00Z      1  ▏\n";
         assert_eq!(out, expected);
     }
 

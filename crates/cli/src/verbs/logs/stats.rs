@@ -1,8 +1,8 @@
 //! `timestrata logs stats`, and `search` where a filter has stages behind it.
 
 use clap::Args;
-use timestrata::logs::Clock;
-use timestrata::logs::filter::{AskedLog, Question};
+use timestrata::logs::filter::Question;
+use timestrata::logs::{AskedLog, Clock};
 
 use super::{Range, refused};
 use crate::at::At;
@@ -35,7 +35,7 @@ pub(super) struct StatsArgs {
     #[command(flatten)]
     store: StoreArg,
     /// The log, or several with commas between.
-    #[arg(value_name = "NAME", value_delimiter = ',', required = true)]
+    #[arg(value_name = "NAME", value_delimiter = ',', num_args = 1, required = true)]
     names: Vec<String>,
     /// A filter with what is asked of it; several words are joined by blanks.
     #[arg(value_name = "QUESTION", required = true)]

@@ -4,8 +4,8 @@
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use timestrata_engine::{RunningQuery, duration_of_text};
-use timestrata_logs::filter::{AskedLog, Question as LogsQuestion};
-use timestrata_logs::{Bucket, Facet, FacetsOptions, Level, LogsView};
+use timestrata_logs::filter::Question as LogsQuestion;
+use timestrata_logs::{AskedLog, Bucket, Facet, FacetsOptions, Level, LogsView};
 use timestrata_sql::Params;
 use timestrata_table::time_text;
 use tokio::runtime::Handle;

@@ -1,14 +1,18 @@
-//! The SQL that answers a question.
+//! The SQL that answers a question of logs.
 
-use super::{Figure, Function, Group, Question, Target};
-use crate::{Clock, Query};
+#[cfg(test)]
+mod tests;
+
 use timestrata_values::time::text as time_text;
+
+use crate::filter::{Figure, Function, Group, Question, Target};
+use crate::{Clock, Query};
 
 /// A log that is asked, and the clock that it goes by.
 ///
 /// ```
-/// use timestrata_logs::filter::{AskedLog, Question};
-/// use timestrata_logs::{Clock, Query};
+/// use timestrata_logs::filter::Question;
+/// use timestrata_logs::{AskedLog, Clock, Query};
 ///
 /// # fn main() -> timestrata_engine::Result<()> {
 /// let question: Question = "error | stats count by host".parse()?;
@@ -95,7 +99,9 @@ impl Question {
 
 fn group_sql(group: &Group) -> String {
     match group {
-        Group::Time(step) => format!("time_bucket(INTERVAL '{step} nanoseconds', \"time\")"),
+        Group::Time(step) => format!(
+            "time_bucket(INTERVAL '{step} nanoseconds', \"time\", TIMESTAMP '1970-01-01T00:00:00Z')"
+        ),
         Group::Log => "log".to_owned(),
         Group::Field(target) => value_of(target),
     }

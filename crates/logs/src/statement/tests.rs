@@ -1,5 +1,5 @@
-use crate::filter::{AskedLog, Filter, Question};
-use crate::{Clock, Query};
+use crate::filter::{Filter, Question};
+use crate::{AskedLog, Clock, Query};
 
 fn statement(text: &str) -> String {
     let question: Question = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -24,7 +24,7 @@ fn figures_are_counted_by_groups() {
     let (asked, behind) =
         parts("* | STATS p95(took) AS slow, distinct(user.id), max(b) BY time(5m), level");
     assert!(
-        asked.contains("time_bucket(INTERVAL '300000000000 nanoseconds', \"time\") AS \"time\"")
+        asked.contains("time_bucket(INTERVAL '300000000000 nanoseconds', \"time\", TIMESTAMP '1970-01-01T00:00:00Z') AS \"time\"")
     );
     assert!(asked.contains("approx_percentile_cont(0.95) WITHIN GROUP (ORDER BY TRY_CAST("));
     assert!(asked.contains("AS \"slow\", count(DISTINCT "), "{asked}");

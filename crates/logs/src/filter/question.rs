@@ -1,18 +1,12 @@
 //! Questions: figures of the entries that pass a filter, as in `error | stats count by host`.
 //!
-//! Owns what may stand behind a filter's bars, and the SQL that answers it. The language is set down in
+//! Owns what may stand behind a filter's bars. The language is set down in
 //! `docs/reference/filters.md`.
-
-mod sql;
-#[cfg(test)]
-mod tests;
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use timestrata_engine::{Error, ErrorKind, Result};
-
-pub use sql::AskedLog;
 
 use super::{EXPRESSION_BYTES_MAX, Filter, Target, parser};
 
@@ -36,25 +30,25 @@ pub(super) const COLUMNS_MAX: usize = 32;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    pub(super) filter: Filter,
-    pub(super) figures: Vec<Figure>,
-    pub(super) groups: Vec<Group>,
+    pub(crate) filter: Filter,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) groups: Vec<Group>,
     /// The columns that rows are sorted by, and whether the greatest come first. Empty: by the groups.
-    pub(super) order: Vec<(String, bool)>,
-    pub(super) limit: Option<u64>,
+    pub(crate) order: Vec<(String, bool)>,
+    pub(crate) limit: Option<u64>,
 }
 
 /// One figure of a group of entries.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Figure {
-    pub(super) function: Function,
-    pub(super) of: Option<Target>,
+pub(crate) struct Figure {
+    pub(crate) function: Function,
+    pub(crate) of: Option<Target>,
     /// What its column is called.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Function {
+pub(crate) enum Function {
     /// Entries; of a field those that have it.
     Count,
     /// Different values.
@@ -92,7 +86,7 @@ impl Function {
 
 /// What entries are told apart by.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Group {
+pub(crate) enum Group {
     /// The stretch of so many nanoseconds in which they are, by the log's clock.
     Time(i64),
     /// The log that has them.
@@ -102,7 +96,7 @@ pub(super) enum Group {
 
 impl Group {
     /// What its column is called.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Time(_) => "time".to_owned(),
             Self::Log => "log".to_owned(),
