@@ -9,8 +9,10 @@ use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use crate::text::{base64, quoted, to_base64};
 use crate::{Hash, TextError};
 
-/// Says that a key is of Ed25519.
+/// Says that a key is of Ed25519, and signs notes.
 const ALGORITHM: u8 = 1;
+/// Says that a key is of Ed25519, and signs checkpoints of others with the time.
+pub(crate) const COSIGNING: u8 = 4;
 /// Length of a seed and of a public key.
 const KEY_BYTES: usize = 32;
 /// Length of the short number by which signatures name their key.
@@ -60,17 +62,18 @@ impl fmt::Display for KeyName {
 }
 
 /// What a public key and a name are known by in signatures.
-fn id_of(name: &KeyName, public: &VerifyingKey) -> [u8; ID_BYTES] {
+pub(crate) fn id_of(kind: u8, name: &KeyName, public: &VerifyingKey) -> [u8; ID_BYTES] {
     let mut bytes = name.as_str().as_bytes().to_vec();
-    bytes.extend([b'\n', ALGORITHM]);
+    bytes.extend([b'\n', kind]);
     bytes.extend(public.as_bytes());
     let [a, b, c, d, ..] = Hash::of_bytes(&bytes).0;
     [a, b, c, d]
 }
 
-/// The parts of a key's text: name, number, and the key's bytes.
-fn parts(
+/// The parts of a key's text of one kind: name, number, and the key's bytes.
+pub(crate) fn parts(
     what: &'static str,
+    kind: u8,
     text: &str,
 ) -> Result<(KeyName, [u8; ID_BYTES], [u8; KEY_BYTES]), TextError> {
     // A key may be secret: the error doesn't repeat it.
@@ -84,20 +87,20 @@ fn parts(
     let id = id.ok_or_else(|| wrong("a number that isn't eight hexadecimal digits"))?;
     let key = base64(what, key).map_err(|_| wrong("a key that isn't base64"))?;
     match key.split_first() {
-        Some((&ALGORITHM, key)) => {
+        Some((&found, key)) if found == kind => {
             let key = key.try_into().map_err(|_| wrong("an Ed25519 key of another length"))?;
             Ok((KeyName::new(name)?, id.to_be_bytes(), key))
         }
         Some((other, _)) => Err(TextError::new(
             what,
-            "an Ed25519 key, which begins with byte 1",
+            format!("an Ed25519 key, which begins with byte {kind}"),
             format!("a key of kind {other}"),
         )),
         None => Err(wrong("an empty key")),
     }
 }
 
-fn hexadecimal(id: [u8; ID_BYTES]) -> String {
+pub(crate) fn hexadecimal(id: [u8; ID_BYTES]) -> String {
     format!("{:08x}", u32::from_be_bytes(id))
 }
 
@@ -129,7 +132,7 @@ impl Verifier {
     /// The same key under another name, as a log's key should have the name of the log.
     #[must_use]
     pub fn named(&self, name: KeyName) -> Self {
-        let id = id_of(&name, &self.key);
+        let id = id_of(ALGORITHM, &name, &self.key);
         Self { name, id, key: self.key }
     }
 
@@ -156,14 +159,17 @@ impl FromStr for Verifier {
         if text.starts_with(PRIVATE_PREFIX) {
             return Err(TextError::new(what, "NAME+NUMBER+BASE64", "a private key"));
         }
-        let (name, id, key) = parts(what, text)?;
+        let (name, id, key) = parts(what, ALGORITHM, text)?;
         let wrong = |found: &str| TextError::new(what, "a point of the curve", found);
         let key = VerifyingKey::from_bytes(&key).map_err(|_| wrong("other bytes"))?;
-        match id_of(&name, &key) == id {
+        match id_of(ALGORITHM, &name, &key) == id {
             true => Ok(Self { name, id, key }),
             false => Err(TextError::new(
                 what,
-                format!("number {} for this name and key", hexadecimal(id_of(&name, &key))),
+                format!(
+                    "number {} for this name and key",
+                    hexadecimal(id_of(ALGORITHM, &name, &key))
+                ),
                 hexadecimal(id),
             )),
         }
@@ -202,7 +208,7 @@ impl Signer {
     pub fn from_seed(name: KeyName, seed: [u8; KEY_BYTES]) -> Self {
         let key = SigningKey::from_bytes(&seed);
         let public = key.verifying_key();
-        let id = id_of(&name, &public);
+        let id = id_of(ALGORITHM, &name, &public);
         Self { key, verifier: Verifier { name, id, key: public } }
     }
 
@@ -227,6 +233,11 @@ impl Signer {
         format!("{PRIVATE_PREFIX}{name}+{}+{}", hexadecimal(*id), to_base64(&key))
     }
 
+    /// The public key alone.
+    pub(crate) fn public(&self) -> VerifyingKey {
+        self.verifier.key
+    }
+
     /// The key's signature of a message, 64 bytes.
     #[must_use]
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
@@ -242,7 +253,7 @@ impl FromStr for Signer {
         let rest = text.strip_prefix(PRIVATE_PREFIX).ok_or_else(|| {
             TextError::new(what, format!("a text that begins with {PRIVATE_PREFIX}"), "another")
         })?;
-        let (name, id, seed) = parts(what, rest)?;
+        let (name, id, seed) = parts(what, ALGORITHM, rest)?;
         let signer = Self::from_seed(name, seed);
         match signer.verifier.id == id {
             true => Ok(signer),

@@ -1,6 +1,6 @@
 //! Merkle trees of append-only logs, byte for byte as the public standards have them: hashing and
 //! proofs of RFC 6962 and RFC 9162, and C2SP's `signed-note`, `tlog-checkpoint`, `tlog-tiles` and
-//! `tlog-proof`.
+//! `tlog-proof`, and cosignatures of witnesses (`tlog-cosignature`, `tlog-witness`).
 //!
 //! Everything here is pure: whoever calls brings the hashes that a proof needs ([`Nodes`]), the seed
 //! of a key, and the bytes of a note. What is read is input of strangers: it gives an error or a
@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod checkpoint;
+mod cosignature;
 mod edge;
 mod error;
 mod geometry;
@@ -37,6 +38,7 @@ mod tlog_proof;
 mod tree;
 
 pub use checkpoint::Checkpoint;
+pub use cosignature::{AddCheckpoint, Witness, cosign, with_cosignatures};
 pub use edge::Edge;
 pub use error::{NoteError, ProofError};
 pub use geometry::{Place, peaks};

@@ -7,7 +7,7 @@ use crate::{KeyName, NoteError, Signer, TextError, Verifier};
 /// More signatures than any log has witnesses; a note with more is refused.
 pub const SIGNATURES_MAX: usize = 100;
 /// What a signature's line begins with: an em dash and a space.
-const SIGNATURE_PREFIX: &str = "\u{2014} ";
+pub(crate) const SIGNATURE_PREFIX: &str = "\u{2014} ";
 /// Between text and signatures.
 const BLANK_LINE: &str = "\n\n";
 
@@ -110,7 +110,7 @@ impl Note {
     }
 }
 
-fn parse_signature(line: &str) -> Result<Signature, TextError> {
+pub(crate) fn parse_signature(line: &str) -> Result<Signature, TextError> {
     let what = "a signature";
     let wrong = || TextError::new(what, "an em dash, a name and base64", quoted(line));
     let rest = line.strip_prefix(SIGNATURE_PREFIX).ok_or_else(wrong)?;
