@@ -73,7 +73,7 @@ mod _timestrata {
         },
         topic::{
             CommitTopic, Consumer, Producer, Proof, Receipt, Record, SigningKey, Topic, verify,
-            verify_consistency,
+            verify_checkpoints, verify_consistency,
         },
     };
 

@@ -45,6 +45,11 @@ LEFT_OUT = {
     "Store.table": {"schema"},  # a table of a server comes into being with its first rows
     "Table.scan": {"skip_damaged"},  # a server gives all rows, or says what is damaged
     "Topic.checkpoint": {"key"},  # no key goes over the network: the server signs by its own
+    "Topic.checkpoint_all": {"key"},
+    "Topic.log_vkey": {"key"},
+    # A server's answer tells who has which partition; nobody is called.
+    "Topic.consumer": {"on_assigned", "on_revoked", "on_lost"},
+    "Store.consumer": {"on_assigned", "on_revoked", "on_lost"},
     "Producer.send_batch": {"also"},  # a request changes one model
     "Producer.send_batch_async": {"also"},
     "Consumer.commit": {"also"},

@@ -146,12 +146,18 @@ def test_proofs_hold(either: Any, served: Served, tmp_path: Path) -> None:
     if isinstance(either, timestrata.Store):
         key = timestrata.SigningKey.generate(tmp_path / "key", "example.org/here")
         note = topic.checkpoint(key)
+        assert topic.checkpoint_all(key) == [note]
+        log_vkey = topic.log_vkey(key)
     else:
         key = timestrata.SigningKey.open(served.store.with_suffix(".key"))
         note = topic.checkpoint()
+        assert topic.checkpoint_all() == [note]
+        log_vkey = topic.log_vkey()
     assert topic.last_checkpoint() == note
     record = topic.get(1)
-    assert timestrata.verify(topic.prove(1), record, key.vkey)
+    for vkey in (key.vkey, log_vkey):
+        assert timestrata.verify(topic.prove(1), record, vkey)
+    assert timestrata.verify_checkpoints(note, note, [], log_vkey)
     with pytest.raises(timestrata.VerificationError):
         topic.prove(1).check(topic.get(0), key.vkey)
 

@@ -77,6 +77,7 @@ from timestrata._timestrata import (
     open,
     repair,
     verify,
+    verify_checkpoints,
     verify_consistency,
 )
 from timestrata.errors import (
@@ -195,6 +196,7 @@ __all__ = [
     "register_type",
     "repair",
     "verify",
+    "verify_checkpoints",
     "verify_consistency",
 ]
 

@@ -26,7 +26,10 @@ use std::io::{self, Write};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use verbs::topic::{checkpoint, consume, groups, keygen, produce, prove, verify_proof};
+use verbs::topic::{
+    checkpoint, consistency, consume, groups, kcat, keygen, produce, prove, verify_consistency,
+    verify_proof, vkey, witness,
+};
 use verbs::{
     backup, check, compact, completions, delete, export, graph, info, ingest, logs, purge, query,
     repair, restore, topic, verbs, version,
@@ -82,11 +85,16 @@ verbs! {
     Produce: produce::ProduceArgs => produce::run,
     Consume: consume::ConsumeArgs => consume::run,
     Tail: consume::TailArgs => consume::run_tail,
+    Kcat: kcat::KcatArgs => kcat::run,
     Groups: groups::GroupsArgs => groups::run,
     Keygen: keygen::KeygenArgs => keygen::run,
+    Vkey: vkey::VkeyArgs => vkey::run,
     Checkpoint: checkpoint::CheckpointArgs => checkpoint::run,
+    Witness: witness::WitnessArgs => witness::run,
     Prove: prove::ProveArgs => prove::run,
     VerifyProof: verify_proof::VerifyProofArgs => verify_proof::run,
+    Consistency: consistency::ConsistencyArgs => consistency::run,
+    VerifyConsistency: verify_consistency::VerifyConsistencyArgs => verify_consistency::run,
     Info: info::InfoArgs => info::run,
     Check: check::CheckArgs => check::run,
     Repair: repair::RepairArgs => repair::run,

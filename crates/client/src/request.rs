@@ -190,6 +190,39 @@ impl<'a> Request<'a> {
         answer.get_mut("data").map(Value::take).ok_or_else(|| unlike(&server, "it has no data"))
     }
 
+    /// Sends a body to a server of another make, and gives the status of its answer and the text, whatever they are. It is sent
+    /// again where there was no connection, and where the answer says that the server failed.
+    ///
+    /// # Errors
+    /// Where no answer came, or one that is too long or no text.
+    pub fn exchange(self, content_type: &str, body: &[u8]) -> Result<(u16, String)> {
+        let asking = self.header("content-type", content_type);
+        let mut attempt = 1;
+        loop {
+            let is_last = attempt == ATTEMPTS || !asking.server.is_still_wanted();
+            match asking.once(&mut Sent::Bytes(body)) {
+                Ok(answer) if is_last || !answer.status().is_server_error() => {
+                    let status = answer.status().as_u16();
+                    let bytes = whole(asking.server, answer, PROBLEM_BYTES_MAX)?;
+                    let text = String::from_utf8(bytes)
+                        .map_err(|_| unlike(asking.server, "it is no text"))?;
+                    return Ok((status, text));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    if let Some(distrusted) = asking.server.distrusts(&error) {
+                        return Err(distrusted);
+                    }
+                    if is_last || !is_of_connection(&error) {
+                        return Err(asking.server.could_not(&error));
+                    }
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_millis(BETWEEN_MS * u64::from(attempt)));
+            attempt += 1;
+        }
+    }
+
     /// Sends it, more than once where that is safe; an answer that refuses is an error.
     fn answer(self, mut sent: Sent<'_>) -> Result<Response<Body>> {
         let is_whole = !matches!(sent, Sent::Read(_));

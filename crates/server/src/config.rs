@@ -207,6 +207,22 @@ impl Layers {
         Ok(listen.map(|listen| LogTcpConfig { listen, log, durability, clients_max, idle_grace }))
     }
 
+    /// How often partitions are signed by themselves, which takes a key.
+    fn checkpoint_interval(&self) -> Result<Option<Duration>> {
+        let name = "topics.checkpoint_interval";
+        let form = "empty, or a duration such as \"1m\"";
+        let every = self.read(name, form, |text| match text {
+            "" => Some(None),
+            _ => duration_of_text(text).filter(|every| !every.is_zero()).map(Some),
+        })?;
+        if every.is_some() && self.path("topics.key_file")?.is_none() {
+            let origin = self.values.get(name).map_or(&Origin::Default, |(_, origin)| origin);
+            let what = format!("{name} is given, and topics.key_file, which signs, is missing");
+            return Err(wrong(origin, what));
+        }
+        Ok(every)
+    }
+
     /// The certificate and its key, if there are any: both or none.
     fn tls(&self) -> Result<Option<TlsConfig>> {
         let (certificate, key) = (self.path("server.tls_cert")?, self.path("server.tls_key")?);
@@ -269,6 +285,7 @@ impl Layers {
             wait_max: self.duration("limits.wait_max")?,
             waits_max: self.number("limits.waits_max")?,
             key_file: self.path("topics.key_file")?,
+            checkpoint_interval: self.checkpoint_interval()?,
             requests_max: self.number("limits.requests_max")?,
             rows_max: self.number("limits.rows_max")?,
             sql_memory_bytes_max: self.size("limits.sql_memory_bytes_max")?,
@@ -346,6 +363,8 @@ pub struct Config {
     pub waits_max: usize,
     /// File of the key that signs checkpoints.
     pub key_file: Option<PathBuf>,
+    /// How often partitions of topics that have new records are signed by themselves.
+    pub checkpoint_interval: Option<Duration>,
     /// Requests under way at once.
     pub requests_max: usize,
     /// Rows of an answer that is not streamed.

@@ -14,6 +14,7 @@ mod answer;
 mod auth;
 mod body;
 mod caller;
+mod checkpoints;
 pub mod config;
 mod connections;
 mod content_type;

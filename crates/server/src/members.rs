@@ -198,6 +198,16 @@ impl Member {
         Ok(Given { member: Arc::clone(self), number, polled, assignment, is_told: false })
     }
 
+    /// Hears of it while it works on what it was given. What others wait for of what it has.
+    ///
+    /// # Errors
+    /// `409` if it was taken for dead meanwhile.
+    pub(crate) fn heartbeat(&self, store: &Store) -> Result<BTreeSet<TopicPartition>> {
+        let wanted = self.reading.lock().consumer.heartbeat()?;
+        self.heard_ns.store(store.monotonic_ns(), Ordering::SeqCst);
+        Ok(wanted)
+    }
+
     /// Does `work` with what it consumes by.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::auth::{Door, Tokens};
+use crate::checkpoints;
 use crate::config::Config;
 use crate::connections;
 use crate::endpoint::Endpoints;
@@ -149,6 +150,9 @@ impl Server {
         tokio::spawn(stopping);
         if let Some(tls) = &tls {
             tokio::spawn(tls::follow(Arc::clone(tls), state.clone()));
+        }
+        if let Some(every) = state.config.checkpoint_interval {
+            tokio::spawn(checkpoints::sign_every(every, state.clone()));
         }
         let http = connections::serve(listener, tls, routes::router(&state), &state);
         let lines = async {

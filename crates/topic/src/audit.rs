@@ -8,10 +8,45 @@ use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
 use timestrata_merkle::{Checkpoint, Edge, Hash, Note, Place, TileKind};
 
 use super::Topic;
+use super::partition::Partition;
 use super::record::Records;
 use super::retain::records;
 use super::tiles::WIDTH;
 use super::tree::PartitionTree;
+
+/// How many findings an error names; of more it says how many there are.
+const FINDINGS_NAMED: usize = 20;
+
+/// What an audit has found so far.
+#[derive(Default)]
+struct Findings {
+    named: Vec<String>,
+    count: usize,
+}
+
+impl Findings {
+    fn add(&mut self, what: String) {
+        self.count += 1;
+        if self.named.len() < FINDINGS_NAMED {
+            self.named.push(what);
+        }
+    }
+
+    /// An error of all of them, if there are any.
+    fn into_result(self, part: &Partition) -> Result<()> {
+        let more = match self.count - self.named.len() {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        match self.count {
+            0 => Ok(()),
+            _ => {
+                let what = format!("{part}: {}{more}", self.named.join("; "));
+                Err(Error::new(ErrorKind::Corruption, what))
+            }
+        }
+    }
+}
 
 /// What an audit went through.
 ///
@@ -44,7 +79,7 @@ impl Topic {
     /// stored tile and the last checkpoint against it. Writing goes on meanwhile.
     ///
     /// # Errors
-    /// `Corruption` that says which record, tile or checkpoint is another than it was.
+    /// `Corruption` that says which records, tiles and checkpoint are others than they were: the first twenty, and how many more.
     pub fn audit(&self, partition: u32) -> Result<Audited> {
         self.audited(partition, None)
     }
@@ -61,7 +96,7 @@ impl Topic {
         let part = self.partition(partition)?;
         let tree = PartitionTree::copy(&part, &self.store)?;
         let snapshot = self.store.snapshot_of(part.records)?;
-        let altered = |what: String| Error::new(ErrorKind::Corruption, format!("{part}: {what}"));
+        let mut findings = Findings::default();
         let (kept, size) = (self.offsets(partition)?.start, tree.size());
         let mut leaves = Leaves { tree: &tree, tile: None, query };
         let mut counted = 0;
@@ -71,27 +106,35 @@ impl Topic {
                 let time = record.timestamp_ns.unwrap_or_default();
                 part.entry(offset, time, &record, &mut entry)?;
                 if Hash::of_leaf(&entry) != leaves.at(offset)? {
-                    return Err(altered(format!("the record at offset {offset} was altered")));
+                    findings.add(format!("the record at offset {offset} was altered"));
                 }
                 counted += 1;
             }
         }
-        let root = rebuilt(&tree, query, altered)?;
-        if root != tree.root(size)? {
-            return Err(altered("its tree doesn't have the root that its leaves make".to_owned()));
+        let root = rebuilt(&tree, query, &mut findings)?;
+        match tree.root(size) {
+            Ok(stored) if stored == root => {}
+            Ok(_) => findings.add("its tree doesn't have the root that its leaves make".to_owned()),
+            // What was found so far is told all the same.
+            Err(error) if findings.count > 0 => findings.add(error.to_string()),
+            Err(error) => return Err(error),
         }
         if let Some(note) = self.last_checkpoint(partition)? {
             let checkpoint = Note::parse(&note).and_then(|note| note.text().parse::<Checkpoint>());
-            let checkpoint =
-                checkpoint.map_err(|error| altered(format!("its last checkpoint: {error}")))?;
-            // One that was signed meanwhile is of more records than were looked at.
-            if checkpoint.size <= size && tree.root(checkpoint.size)? != checkpoint.root {
-                let at = checkpoint.size;
-                return Err(altered(format!(
-                    "its last checkpoint, of {at} records, has another root"
-                )));
+            match checkpoint {
+                Err(error) => findings.add(format!("its last checkpoint: {error}")),
+                // One that was signed meanwhile is of more records than were looked at.
+                Ok(checkpoint) if checkpoint.size > size => {}
+                Ok(checkpoint) => {
+                    let at = checkpoint.size;
+                    if tree.root(at)? != checkpoint.root {
+                        findings
+                            .add(format!("its last checkpoint, of {at} records, has another root"));
+                    }
+                }
             }
         }
+        findings.into_result(&part)?;
         Ok(Audited { records: counted, size, root })
     }
 }
@@ -101,24 +144,23 @@ impl Topic {
 fn rebuilt(
     tree: &PartitionTree<'_>,
     query: Option<&RunningQuery>,
-    altered: impl Fn(String) -> Error,
+    findings: &mut Findings,
 ) -> Result<Hash> {
     let mut made = Edge::default();
-    let mut wrong = None;
+    let mut failed = None;
     let mut leaves = Leaves { tree, tile: None, query };
     for offset in 0..tree.size() {
         made.append(leaves.at(offset)?, |tile, subtree, roots| {
             let TileKind::Hashes(level) = tile.kind else { return };
             let index = tile.index;
-            let found = match tree.has_stored(level, index, subtree, roots) {
-                Ok(true) => return,
-                Ok(false) => altered(format!("its stored tile {level}/{index} was altered")),
-                Err(error) => error,
-            };
-            wrong.get_or_insert(found);
+            match tree.has_stored(level, index, subtree, roots) {
+                Ok(true) => {}
+                Ok(false) => findings.add(format!("its stored tile {level}/{index} was altered")),
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
         });
-        if let Some(wrong) = wrong {
-            return Err(wrong);
+        if let Some(failed) = failed {
+            return Err(failed);
         }
     }
     Ok(made.root())

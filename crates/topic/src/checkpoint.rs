@@ -4,7 +4,7 @@
 //! that name. A checkpoint is given out after what it is of has been synced, and after it was stored
 //! itself; the next one is signed only if the partition still begins with what the stored one says.
 
-use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result};
+use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, Store};
 use timestrata_merkle::{
     Checkpoint, KeyName, Note, NoteError, Signer, TextError, TlogProof, Verifier,
 };
@@ -40,6 +40,27 @@ fn parts_of(origin: &str) -> Option<(&str, &str, u32)> {
     (number.to_string() == partition).then_some((key, topic, number))
 }
 
+/// What is stored of a checkpoint.
+pub(super) fn checkpoint_row(store: &Store, partition: u32, size: u64, note: &str) -> StateRow {
+    let row = StateRow::of_partition(StateKind::Checkpoint, partition, size, store.wall_ns());
+    StateRow { bytes: Some(note.as_bytes().to_vec()), ..row }
+}
+
+/// A key under the name of a log that it signs: the log's own, or the one that signs for several and has the name before
+/// `/TOPIC/PARTITION`.
+pub(super) fn log_key(key: &Verifier, origin: &str) -> std::result::Result<Verifier, NoteError> {
+    match key.name().as_str() {
+        name if name == origin => Ok(key.clone()),
+        name if parts_of(origin).is_some_and(|(key_name, ..)| key_name == name) => {
+            Ok(key.named(KeyName::new(origin)?))
+        }
+        name => Err(NoteError::Origin {
+            expected: format!("{name} or one below it"),
+            found: origin.to_owned(),
+        }),
+    }
+}
+
 impl Topic {
     /// Signs what a partition is now, stores the checkpoint, and gives it as a signed note.
     ///
@@ -56,24 +77,31 @@ impl Topic {
         signer: &Signer,
         known: Option<&[u8]>,
     ) -> Result<String> {
+        let _signing = self.shared.signing.lock();
+        self.checkpoint_alone(partition, signer, known)
+    }
+
+    /// The same for who signs alone, as nobody else does meanwhile.
+    pub(super) fn checkpoint_alone(
+        &self,
+        partition: u32,
+        signer: &Signer,
+        known: Option<&[u8]>,
+    ) -> Result<String> {
         let part = self.partition(partition)?;
         let origin = origin_of(signer.verifier().name(), self.name(), partition)?;
         let signer = signer.named(origin);
-        let _signing = self.shared.signing.lock();
         let (size, note) = self.sign(&part, &signer, known)?;
         // Its records first: what is stored of it is of the same log, behind them.
-        let now_ns = self.store.wall_ns();
-        let row = StateRow {
-            bytes: Some(note.clone().into_bytes()),
-            ..StateRow::of_partition(StateKind::Checkpoint, partition, size, now_ns)
-        };
+        let row = checkpoint_row(&self.store, partition, size, &note);
         let mut changes = Changes::new();
         state::put(&self.store, &mut changes, part.state, &row)?;
         self.store.commit(changes, Durability::Synced)?;
         Ok(note)
     }
 
-    fn sign(
+    /// A checkpoint of what a partition is now, and its size; held against the last one, and the known one.
+    pub(super) fn sign(
         &self,
         part: &Partition,
         signer: &Signer,
@@ -271,19 +299,10 @@ pub fn verify_record(
     let note = Note::parse(proof.checkpoint.as_bytes())?;
     // The origin is believed once the signature is: by a key of that name.
     let claimed: Checkpoint = note.text().parse()?;
-    let Some((key_name, topic, partition)) = parts_of(&claimed.origin) else {
+    let Some((_, topic, partition)) = parts_of(&claimed.origin) else {
         return Err(wrong("a log's origin", "KEYNAME/TOPIC/PARTITION", claimed.origin));
     };
-    let log_key = match key.name().as_str() {
-        name if name == claimed.origin => key.clone(),
-        name if name == key_name => key.named(KeyName::new(&claimed.origin)?),
-        name => {
-            return Err(NoteError::Origin {
-                expected: format!("{name} or one below it"),
-                found: claimed.origin,
-            });
-        }
-    };
+    let log_key = log_key(key, &claimed.origin)?;
     let Some(timestamp_ns) = record.timestamp_ns else {
         return Err(wrong("a record", "its time", "none".to_owned()));
     };

@@ -6,8 +6,9 @@ use std::time::Duration;
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Store, StreamId};
 
 use super::Topic;
-use super::group::{self, Beat, Share, TopicPartition};
+use super::group::{self, TopicPartition};
 use super::hub::Hub;
+use super::membership::AssignmentChanges;
 use super::polling::{ConsumerOptions, PollLimits, Polled, Reset, Waiting};
 use super::record::Records;
 
@@ -63,11 +64,15 @@ pub(super) struct ReadPosition {
 /// ```
 #[derive(Debug)]
 pub struct Consumer {
-    store: Store,
-    options: ConsumerOptions,
-    member: String,
+    pub(super) store: Store,
+    pub(super) options: ConsumerOptions,
+    pub(super) member: String,
     pub(super) source: Subscription,
-    is_member: bool,
+    pub(super) is_member: bool,
+    /// Partitions that others wait for, and of which whoever polls has been told.
+    pub(super) revoking: BTreeSet<TopicPartition>,
+    /// What whoever polls has not been told yet.
+    pub(super) changes: AssignmentChanges,
     pub(super) positions: BTreeMap<TopicPartition, ReadPosition>,
     /// Whose turn it is to be read first.
     turn: usize,
@@ -91,6 +96,8 @@ impl Consumer {
             member,
             source: Subscription::Nothing,
             is_member: false,
+            revoking: BTreeSet::new(),
+            changes: AssignmentChanges::default(),
             positions: BTreeMap::new(),
             turn: 0,
             committed_at_ns: store.monotonic_ns(),
@@ -159,7 +166,7 @@ impl Consumer {
         loop {
             let (found, waiting) = self.try_poll(limits)?;
             let now = self.store.monotonic_ns();
-            if !found.is_empty() || now >= end {
+            if !found.is_empty() || now >= end || !self.changes.is_empty() {
                 return Ok(found);
             }
             waiting.wait(Duration::from_nanos(end - now));
@@ -175,10 +182,17 @@ impl Consumer {
         let hub = self.store.model_state::<Hub>();
         let seen = hub.appends();
         self.refresh()?;
-        let found = self.fetch(limits)?;
+        // Who wants to be told of them is told before records of them are given.
+        let found = match self.changes.is_empty() {
+            true => self.fetch(limits)?,
+            false => Vec::new(),
+        };
         // Members come and go without a record.
         let session_ns = u64::try_from(self.options.session.as_nanos()).unwrap_or(u64::MAX);
-        let most = Duration::from_nanos((session_ns / 3).min(self.look_ns()));
+        let most = match self.changes.is_empty() {
+            true => Duration::from_nanos((session_ns / 3).min(self.look_ns())),
+            false => Duration::ZERO,
+        };
         Ok((found, Waiting { hub, seen, most }))
     }
 
@@ -214,6 +228,9 @@ impl Consumer {
         for place in wanted {
             if !self.positions.contains_key(&place) {
                 let position = self.begin(&place)?;
+                if self.options.tells_changes {
+                    self.changes.assigned.insert(place.clone());
+                }
                 self.positions.insert(place, position);
             }
         }
@@ -239,54 +256,6 @@ impl Consumer {
             }
         }
         Ok(found)
-    }
-
-    /// What the group gives this member, once it has let go of what others are waiting for.
-    fn share(
-        &mut self,
-        group: &str,
-        partitions: &BTreeMap<String, u32>,
-    ) -> Result<BTreeSet<TopicPartition>> {
-        let hub = self.store.model_state::<Hub>();
-        let topics: BTreeSet<String> = partitions.keys().cloned().collect();
-        let member = self.member.clone();
-        let beat = Beat {
-            group,
-            member: &member,
-            topics: &topics,
-            partitions,
-            now_ns: self.store.monotonic_ns(),
-            session_ns: u64::try_from(self.options.session.as_nanos()).unwrap_or(u64::MAX),
-        };
-        if self.is_member {
-            match hub.groups.beat(&beat) {
-                Ok(share) => return self.let_go(group, share),
-                // Taken for dead: what it read is others' now.
-                Err(error) if error.kind() == ErrorKind::Conflict => {
-                    self.is_member = false;
-                    self.positions.clear();
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let share = hub.groups.join(&beat, self.options.strategy)?;
-        self.is_member = true;
-        hub.announce();
-        self.let_go(group, share)
-    }
-
-    fn let_go(&mut self, group: &str, share: Share) -> Result<BTreeSet<TopicPartition>> {
-        if share.wanted_back.is_empty() {
-            return Ok(share.owned);
-        }
-        // What was given by the last poll is done.
-        if self.options.auto_commit.is_some() {
-            self.commit()?;
-        }
-        let hub = self.store.model_state::<Hub>();
-        hub.groups.release(group, &self.member, &share.wanted_back);
-        hub.announce();
-        Ok(share.owned.difference(&share.wanted_back).cloned().collect())
     }
 
     /// Where a partition is read on.
@@ -374,7 +343,7 @@ impl Consumer {
 
     fn fetch_from(&mut self, place: &TopicPartition, left: PollLimits) -> Result<Option<Polled>> {
         let Some(position) = self.positions.get(place).copied() else { return Ok(None) };
-        if position.is_paused {
+        if position.is_paused || self.revoking.contains(place) {
             return Ok(None);
         }
         let topic = self.topic_read(place)?;
@@ -511,15 +480,6 @@ impl Consumer {
             Err(error) if error.kind() == ErrorKind::Conflict && self.is_member => Ok(()),
             done => done,
         }
-    }
-
-    fn leave(&mut self) {
-        if let (true, Some(group)) = (self.is_member, &self.options.group) {
-            let hub = self.store.model_state::<Hub>();
-            hub.groups.leave(group, &self.member);
-            hub.announce();
-        }
-        self.is_member = false;
     }
 
     /// Leaves the group, with what was read committed if the options say so.

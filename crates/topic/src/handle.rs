@@ -98,7 +98,7 @@ impl Topic {
         let hub = store.model_state::<Hub>();
         let _changing = hub.changing.lock();
         if let Some(stream) = store.stream(name) {
-            name::expect_same("topic", name, &TopicOptions::of(&stream)?, options)?;
+            TopicOptions::of(&stream)?.expect_same(name, options)?;
             name::acknowledge_existing(store, name)?;
             return Self::of_stream(store, &stream);
         }

@@ -22,7 +22,7 @@ pub(super) struct Hub {
     pub(super) changing: Mutex<()>,
     pub(super) groups: Groups,
     /// Held while offsets are committed, which looks at those that are there first.
-    committing: Mutex<KnownOffsets>,
+    pub(super) committing: Mutex<KnownOffsets>,
     members: AtomicU64,
     /// Whether topics are looked at from time to time.
     pub(super) is_retaining: AtomicBool,
@@ -163,7 +163,7 @@ const KNOWN_GROUPS_MAX: usize = 1_024;
 
 /// Offsets that groups have committed since the store was opened, so that each commit need not read what the last one wrote.
 #[derive(Debug, Default)]
-struct KnownOffsets {
+pub(super) struct KnownOffsets {
     /// By topic and partition.
     groups: HashMap<(StreamId, u32), HashMap<String, u64>>,
 }
@@ -173,7 +173,7 @@ impl KnownOffsets {
         self.groups.get(&(topic, partition))?.get(group).copied()
     }
 
-    fn forget(&mut self, group: &str, offsets: &[(StreamId, u32, u64)]) {
+    pub(super) fn forget(&mut self, group: &str, offsets: &[(StreamId, u32, u64)]) {
         for (topic, partition, _) in offsets {
             if let Some(known) = self.groups.get_mut(&(*topic, *partition)) {
                 known.remove(group);
@@ -192,7 +192,7 @@ impl KnownOffsets {
     }
 }
 
-fn group_row(
+pub(super) fn group_row(
     store: &Store,
     group: &str,
     place: &TopicPartition,

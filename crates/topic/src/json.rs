@@ -1,7 +1,9 @@
 //! Records as JSON: one object each, as people and command lines read and write them.
 //!
-//! Bytes are a string where they are UTF-8, else `{"base64": "..."}`; what is null is null.
+//! Bytes are a string where they are UTF-8, else `{"base64": "..."}`; what is null is null. Who writes may give a value as
+//! an object or a list, which is read back as the text that it was.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use base64::Engine as _;
@@ -9,7 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::record::Record;
@@ -77,6 +80,46 @@ impl OwnedRecord {
             }
         }
         Ok(record)
+    }
+}
+
+impl OwnedRecord {
+    /// As [`of_json`](Self::of_json), of a text, where `value` may be a JSON object or a list as well: its text as it stands,
+    /// without a blank before and behind, is the record's value. An object of `base64` alone is bytes, as ever.
+    ///
+    /// ```
+    /// use timestrata_topic::OwnedRecord;
+    ///
+    /// let (record, _) = OwnedRecord::of_json_text(r#"{"key": "door", "value": {"state": "open", "n": 1.10}}"#)?;
+    /// assert_eq!(record.value.as_deref(), Some(&br#"{"state": "open", "n": 1.10}"#[..]));
+    /// # Ok::<(), timestrata_engine::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidData` that says which part is wrong.
+    pub fn of_json_text(text: &str) -> Result<(Self, ClaimedPlace)> {
+        let no_json = |error: serde_json::Error| {
+            Error::new(ErrorKind::InvalidData, format!("no JSON: {error}"))
+        };
+        let Ok(parts) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
+            // Says what it is instead, or where it is no JSON.
+            let whole: Value = serde_json::from_str(text).map_err(no_json)?;
+            return Err(wrong("a record", "an object", &whole));
+        };
+        let (mut rest, mut value) = (Map::new(), None);
+        for (name, part) in parts {
+            let read: Value = serde_json::from_str(part.get()).map_err(no_json)?;
+            let is_bytes = read.as_object().is_some_and(|object| {
+                object.len() == 1 && object.get(BASE64).is_some_and(Value::is_string)
+            });
+            match name == "value" && (read.is_object() || read.is_array()) && !is_bytes {
+                true => value = Some(part.get().as_bytes().to_vec()),
+                false => drop(rest.insert(name, read)),
+            }
+        }
+        let rest = Value::Object(rest);
+        let (record, place) = (Self::of_json(&rest)?, ClaimedPlace::of_json(&rest)?);
+        Ok((Self { value: value.or(record.value), ..record }, place))
     }
 }
 

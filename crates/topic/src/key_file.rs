@@ -83,6 +83,16 @@ impl KeyFile {
         folder.push(".checkpoints");
         PathBuf::from(folder).join(topic).join(partition.to_string())
     }
+
+    /// What was signed last of a partition, as it is kept beside the key.
+    pub(super) fn known(&self, topic: &str, partition: u32) -> Result<Option<Vec<u8>>> {
+        files::read(&*self.io.disk, &self.checkpoint_path(topic, partition))
+    }
+
+    /// Keeps what was signed of a partition, durably.
+    pub(super) fn remember(&self, topic: &str, partition: u32, note: &str) -> Result<()> {
+        files::replace(&*self.io.disk, &self.checkpoint_path(topic, partition), note.as_bytes())
+    }
 }
 
 impl Topic {
@@ -92,11 +102,11 @@ impl Topic {
     /// As [`Topic::checkpoint`].
     pub fn checkpoint_by(&self, partition: u32, key: &KeyFile) -> Result<String> {
         self.partition(partition)?;
-        let path = key.checkpoint_path(self.name(), partition);
-        let disk = &*key.io.disk;
-        let known = files::read(disk, &path)?;
-        let note = self.checkpoint(partition, &key.signer, known.as_deref())?;
-        files::replace(disk, &path, note.as_bytes())?;
+        // What is kept beside the key is the last one too: nobody else signs before that is so.
+        let _signing = self.shared.signing.lock();
+        let known = key.known(self.name(), partition)?;
+        let note = self.checkpoint_alone(partition, &key.signer, known.as_deref())?;
+        key.remember(self.name(), partition, &note)?;
         Ok(note)
     }
 }

@@ -51,18 +51,21 @@ mod epochs;
 mod export;
 mod files;
 mod group;
+mod group_admin;
 mod group_offsets;
 mod handle;
 mod hub;
 mod json;
 mod key_file;
 mod last_of_key;
+mod membership;
 mod options;
 mod partition;
 mod partitioner;
 mod polling;
 mod position;
 mod proof;
+mod published;
 mod read;
 mod record;
 mod retain;
@@ -71,8 +74,8 @@ mod sender;
 mod state;
 mod tiles;
 mod time_index;
-
 mod tree;
+mod witnessed;
 
 pub use audit::Audited;
 pub use checkpoint::{Proved, origin_of, verify_record};
@@ -81,9 +84,11 @@ pub use consumer::Consumer;
 pub use envelope::{RecordPlace, write_envelope};
 pub use export::ExportedTiles;
 pub use group::{Assignor, TopicPartition};
+pub use group_admin::{GroupOfStore, GroupStart};
 pub use handle::{Topic, record_streams};
 pub use json::{ClaimedPlace, OwnedRecord, PlainRecord};
 pub use key_file::KeyFile;
+pub use membership::AssignmentChanges;
 pub use options::{
     PARTITIONS_MAX, RECORD_BYTES_MAX, Stamp, TopicOptions, TopicRetention, is_topic, is_topic_part,
     topic_of_stream,
@@ -91,6 +96,9 @@ pub use options::{
 pub use partitioner::{murmur2, partition_of};
 pub use polling::{ConsumerOptions, PollLimits, Polled, Reset, Waiting};
 pub use proof::RecordProof;
+pub use published::{
+    PartitionCheckpoint, hashes_of_text, text_of_hashes, verifier_of_log, verify_checkpoints,
+};
 pub use read::TopicView;
 pub use record::{Record, Records, record_schema};
 pub use retain::Thrown;

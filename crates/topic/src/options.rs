@@ -15,6 +15,7 @@ const STAMP_PROPERTY: &str = "timestamp";
 const AGE_PROPERTY: &str = "retention_ns";
 const BYTES_PROPERTY: &str = "retention_bytes";
 const RECORDS_PROPERTY: &str = "retention_records";
+const GROUPS_PROPERTY: &str = "retention_groups_ns";
 const COMPACT_PROPERTY: &str = "compact";
 
 /// Most partitions of a topic.
@@ -85,6 +86,8 @@ pub struct TopicRetention {
     pub records: Option<u64>,
     /// Of records with the same key, all but the last.
     pub compact: bool,
+    /// What groups have committed that have no members and have committed nothing for so long, in nanoseconds.
+    pub groups_age_ns: Option<u64>,
 }
 
 /// What a new topic is to be.
@@ -188,9 +191,51 @@ impl TopicOptions {
         Ok(())
     }
 
+    /// An error unless a topic that is there is what is asked for: it says what differs.
+    ///
+    /// # Errors
+    /// `AlreadyExists`.
+    pub(super) fn expect_same(&self, topic: &str, asked: &Self) -> Result<()> {
+        let differing: Vec<String> = self
+            .shown()
+            .into_iter()
+            .zip(asked.shown())
+            .filter(|(found, asked)| found != asked)
+            .map(|((name, found), (_, asked))| format!("{name} is {found}, {asked} was asked for"))
+            .collect();
+        match differing.is_empty() {
+            true => Ok(()),
+            false => {
+                let what =
+                    format!("topic '{topic}' exists with other options: {}", differing.join("; "));
+                Err(Error::new(ErrorKind::AlreadyExists, what))
+            }
+        }
+    }
+
+    /// All of it for people, in words that all faces have.
+    fn shown(&self) -> [(&'static str, String); 9] {
+        fn or_none(value: Option<impl Display>) -> String {
+            value.map_or_else(|| "none".to_owned(), |value| value.to_string())
+        }
+        let TopicRetention { age_ns, bytes, records, compact, groups_age_ns } = self.retention;
+        let seconds = |age: u64| format!("{} s", age as f64 / 1e9);
+        [
+            ("partitions", self.partitions.to_string()),
+            ("record_bytes_max", self.record_bytes_max.to_string()),
+            ("timestamp", self.stamp.name().to_owned()),
+            ("retention_age", or_none(age_ns.map(seconds))),
+            ("retention_bytes", or_none(bytes)),
+            ("retention_records", or_none(records)),
+            ("compact", compact.to_string()),
+            ("retention_groups_age", or_none(groups_age_ns.map(seconds))),
+            ("compression", or_none(self.compression)),
+        ]
+    }
+
     /// The properties of a topic's own stream.
     pub(super) fn properties(&self, created_ns: i64) -> Vec<(String, String)> {
-        let TopicRetention { age_ns, bytes, records, compact } = self.retention;
+        let TopicRetention { age_ns, bytes, records, compact, groups_age_ns } = self.retention;
         let mut properties = vec![
             property(MODEL_PROPERTY, MODEL),
             property(CREATED_PROPERTY, created_ns),
@@ -200,7 +245,12 @@ impl TopicOptions {
             property(COMPACT_PROPERTY, compact),
         ];
         properties.extend(self.compression.map(|packed| property(COMPRESSION_PROPERTY, packed)));
-        let limits = [(AGE_PROPERTY, age_ns), (BYTES_PROPERTY, bytes), (RECORDS_PROPERTY, records)];
+        let limits = [
+            (AGE_PROPERTY, age_ns),
+            (BYTES_PROPERTY, bytes),
+            (RECORDS_PROPERTY, records),
+            (GROUPS_PROPERTY, groups_age_ns),
+        ];
         properties
             .extend(limits.iter().filter_map(|(name, limit)| Some(property(name, (*limit)?))));
         properties
@@ -226,6 +276,7 @@ impl TopicOptions {
                 bytes: number(stream, BYTES_PROPERTY)?,
                 records: number(stream, RECORDS_PROPERTY)?,
                 compact: stream.property(COMPACT_PROPERTY) == Some("true"),
+                groups_age_ns: number(stream, GROUPS_PROPERTY)?,
             },
             compression: stream.property(COMPRESSION_PROPERTY).map(|_| stream.compression()),
         })

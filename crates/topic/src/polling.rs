@@ -66,8 +66,15 @@ pub struct ConsumerOptions {
     pub reset: Reset,
     /// How the group shares partitions.
     pub strategy: Assignor,
-    /// After how long without a poll the member is taken for dead.
+    /// After how long without a poll or a heartbeat the member is taken for dead.
     pub session: Duration,
+    /// After how long without a poll it is taken for dead, though its heart beats: who hangs must not keep its
+    /// partitions.
+    pub poll_interval_max: Duration,
+    /// Whether polls tell of partitions that come and go ([`Consumer::take_changes`](super::Consumer::take_changes)): a poll
+    /// that learns of some gives no records, and the next one acts on it. So whoever commits by hand can, before a
+    /// partition is another member's.
+    pub tells_changes: bool,
     /// How often what polls gave is committed by the next poll; `None`: only when asked.
     pub auto_commit: Option<Duration>,
 }
@@ -80,6 +87,8 @@ impl Default for ConsumerOptions {
             reset: Reset::Earliest,
             strategy: Assignor::default(),
             session: Duration::from_secs(30),
+            poll_interval_max: Duration::from_secs(300),
+            tells_changes: false,
             auto_commit: None,
         }
     }

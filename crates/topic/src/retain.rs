@@ -53,6 +53,8 @@ pub struct Thrown {
     pub expired: u64,
     /// Records that later ones of the same key stand for.
     pub superseded: u64,
+    /// Groups that nobody used any more.
+    pub groups: u64,
 }
 
 /// When records that later ones stand for are worth the rewriting.
@@ -106,6 +108,9 @@ impl Topic {
         let mut thrown = Thrown::default();
         if retention == TopicRetention::default() {
             return Ok(thrown);
+        }
+        if let Some(age_ns) = retention.groups_age_ns {
+            thrown.groups = self.expire_groups(age_ns)?;
         }
         for number in 0..self.partitions() {
             let partition = self.partition(number)?;

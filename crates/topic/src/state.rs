@@ -126,6 +126,19 @@ pub(super) fn put(
     store.row_encoder(topic)?.put(changes, &cells)
 }
 
+/// Adds to changes that a row of a topic is gone.
+pub(super) fn delete(
+    store: &Store,
+    changes: &mut Changes,
+    topic: StreamId,
+    kind: StateKind,
+    name: &str,
+    partition: u32,
+) -> Result<()> {
+    let id = id_of(kind, name, partition);
+    store.row_encoder(topic)?.delete_key(changes, &[Cell::Bytes(id.as_bytes())])
+}
+
 /// The row of one group, producer or partition.
 pub(super) fn find(
     snapshot: &Snapshot,

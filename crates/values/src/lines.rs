@@ -69,6 +69,11 @@ impl<R: BufRead> NumberedLines<R> {
         Some(line.trim_ascii_end()).filter(|row| !row.is_empty())
     }
 
+    /// The reader, for who goes on by other bounds than lines.
+    pub fn reader_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
+
     /// The reader, whose next byte is that behind the line.
     pub fn reader(&self) -> &R {
         &self.reader

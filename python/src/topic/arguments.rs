@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString};
 use timestrata_table::Table as TableModel;
 use timestrata_topic::{ClaimedPlace, Record as ModelRecord, Stamp};
 
@@ -27,6 +27,21 @@ fn payload_of(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Payload> {
 
 pub(super) fn optional_payload(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Payload>> {
     if value.is_none() { Ok(None) } else { payload_of(value, what).map(Some) }
+}
+
+/// A record's value: bytes or text, or a dict or a list, whose JSON it is.
+fn value_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Payload>> {
+    if !value.is_instance_of::<PyDict>() && !value.is_instance_of::<PyList>() {
+        return optional_payload(value, "a record's value");
+    }
+    // What JSON doesn't have is an error, and not "NaN", which others can't read.
+    let py = value.py();
+    let options = PyDict::new(py);
+    options.set_item("ensure_ascii", false)?;
+    options.set_item("allow_nan", false)?;
+    options.set_item("separators", (",", ":"))?;
+    let text = py.import("json")?.getattr("dumps")?.call((value,), Some(&options))?;
+    payload_of(&text, "a record's value").map(Some)
 }
 
 /// A record that somebody gave.
@@ -75,7 +90,7 @@ impl GivenRecord {
     fn set(&mut self, name: &Bound<'_, PyAny>, part: &Bound<'_, PyAny>) -> PyResult<()> {
         match name.extract::<PyBackedStr>()?.as_ref() {
             "key" => self.key = optional_payload(part, "a record's key")?,
-            "value" => self.value = optional_payload(part, "a record's value")?,
+            "value" => self.value = value_of(part)?,
             "headers" => self.headers = headers(part)?,
             "timestamp" => self.timestamp_ns = time_ns(part)?,
             "partition" => {

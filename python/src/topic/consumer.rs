@@ -7,57 +7,22 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use timestrata_engine::ErrorKind;
 use timestrata_table::append_together;
-use timestrata_topic::{
-    Assignor, Consumer as ConsumerModel, ConsumerOptions, PollLimits, Polled, Reset, TopicPartition,
-};
+use timestrata_topic::{Consumer as ConsumerModel, PollLimits, Polled, TopicPartition};
 
 use super::Record;
 use super::arguments::also_of;
+use super::asked::ConsumerAsked;
+use super::consumer_state::ConsumerState;
+use super::number::number;
+use super::told::Told;
 use crate::awaiting;
-use crate::error::refused;
 use crate::handle::{Handle, leave};
 use crate::interrupt::{SIGNAL_INTERVAL, detached};
 use crate::lock::Lock;
-use crate::settings::{span_ns, word};
+use crate::settings::span_ns;
 use crate::table::Table;
 use crate::timestamp::time_ns;
-
-/// What `Store.consumer` and `Topic.consumer` were asked for.
-#[derive(Debug)]
-pub(crate) struct ConsumerAsked<'a> {
-    pub(crate) group: Option<String>,
-    pub(crate) member: Option<String>,
-    pub(crate) reset: &'a str,
-    pub(crate) strategy: &'a str,
-    pub(crate) session: f64,
-    pub(crate) auto_commit: Option<f64>,
-    pub(crate) idle_timeout: Option<f64>,
-}
-
-const RESETS: [(&str, Reset); 3] =
-    [("earliest", Reset::Earliest), ("latest", Reset::Latest), ("error", Reset::Error)];
-const STRATEGIES: [(&str, Assignor); 3] = [
-    ("sticky", Assignor::Sticky),
-    ("range", Assignor::Range),
-    ("round_robin", Assignor::RoundRobin),
-];
-
-impl ConsumerAsked<'_> {
-    fn options(&self) -> PyResult<ConsumerOptions> {
-        let span =
-            |what, seconds| Ok::<_, PyErr>(span_ns(what, seconds)?.map(Duration::from_nanos));
-        Ok(ConsumerOptions {
-            group: self.group.clone(),
-            member: self.member.clone(),
-            reset: word("reset", self.reset, &RESETS)?,
-            strategy: word("strategy", self.strategy, &STRATEGIES)?,
-            session: span("session", Some(self.session))?.unwrap_or_default(),
-            auto_commit: span("auto_commit", self.auto_commit)?,
-        })
-    }
-}
 
 /// Reads topics on from where it, or its group, was. Made by `Topic.consumer` and `Store.consumer`.
 ///
@@ -65,7 +30,7 @@ impl ConsumerAsked<'_> {
 /// the next one is asked for: `commit` says so durably, with ``auto_commit`` it is said by itself. An
 /// exception that leaves the ``with`` block says that what was given last is not done.
 /// A member of a group that asks for nothing during ``session`` seconds loses its partitions to
-/// the others.
+/// the others, unless it says by `heartbeat` that it is at work; and after ``poll_interval_max`` seconds it does in any case.
 ///
 /// Examples
 /// --------
@@ -84,74 +49,8 @@ pub(crate) struct Consumer {
     /// The topic that is meant where none is named.
     topic: Option<String>,
     idle_timeout: Option<Duration>,
+    told: Told,
     state: Lock<ConsumerState>,
-}
-
-#[derive(Debug)]
-pub(crate) struct ConsumerState {
-    /// None once closed.
-    consumer: Option<ConsumerModel>,
-    /// What iterating has read and not given yet, and the next row of the first.
-    ahead: VecDeque<Polled>,
-    row: usize,
-    /// What the last call gave, by its first offsets: done once the next one is asked for.
-    undone: BTreeMap<TopicPartition, u64>,
-}
-
-impl ConsumerState {
-    pub(crate) fn open(&mut self) -> PyResult<&mut ConsumerModel> {
-        self.consumer
-            .as_mut()
-            .ok_or_else(|| refused(ErrorKind::Closed, "the consumer has been closed"))
-    }
-
-    /// The next record of those that were read.
-    fn take(&mut self, py: Python<'_>) -> Option<Record> {
-        loop {
-            let polled = self.ahead.front()?;
-            if let Some((offset, record)) = polled.records.get(self.row) {
-                self.row += 1;
-                let place = &polled.place;
-                self.undone = BTreeMap::from([(place.clone(), offset)]);
-                return Some(Record::read(py, &place.topic, place.partition, offset, &record));
-            }
-            self.ahead.pop_front();
-            self.row = 0;
-        }
-    }
-
-    /// The next offset of each partition of which something was given since it was committed last.
-    pub(crate) fn given_so_far(&mut self) -> PyResult<BTreeMap<TopicPartition, u64>> {
-        let mut offsets = self.given();
-        for (place, offset) in self.open()?.uncommitted() {
-            offsets.entry(place).or_insert(offset);
-        }
-        Ok(offsets)
-    }
-
-    fn given(&self) -> BTreeMap<TopicPartition, u64> {
-        let mut given = BTreeMap::new();
-        for (index, polled) in self.ahead.iter().enumerate() {
-            let row = if index == 0 { self.row } else { 0 };
-            if let Some((offset, _)) = polled.records.get(row) {
-                given.entry(polled.place.clone()).or_insert(offset);
-            }
-        }
-        given
-    }
-
-    /// Goes back to before what was read and not given.
-    fn put_back(&mut self) -> PyResult<()> {
-        let given = self.given();
-        self.ahead.clear();
-        self.row = 0;
-        let consumer = self.open()?;
-        for (place, offset) in given {
-            // One that is another member's meanwhile has no position here.
-            let _ = consumer.seek(&place, offset);
-        }
-        Ok(())
-    }
 }
 
 impl Consumer {
@@ -160,7 +59,7 @@ impl Consumer {
         handle: Arc<Handle>,
         topic: Option<String>,
         topics: &[String],
-        asked: &ConsumerAsked<'_>,
+        asked: ConsumerAsked<'_>,
     ) -> PyResult<Self> {
         let (store, options) = (handle.store()?, asked.options()?);
         let idle_timeout = span_ns("idle_timeout", asked.idle_timeout)?.map(Duration::from_nanos);
@@ -173,7 +72,7 @@ impl Consumer {
         })?;
         let (ahead, undone) = (VecDeque::new(), BTreeMap::new());
         let state = ConsumerState { consumer: Some(consumer), ahead, row: 0, undone };
-        Ok(Self { handle, topic, idle_timeout, state: Lock::new(state) })
+        Ok(Self { handle, topic, idle_timeout, told: asked.told, state: Lock::new(state) })
     }
 
     /// Held while the consumer reads: whoever waits for it has let go of the interpreter.
@@ -222,6 +121,14 @@ impl Consumer {
                 let mut state = self.lock()?;
                 let consumer = state.open()?;
                 let (found, waiting) = detached(py, || consumer.try_poll(limits))?;
+                let changes = consumer.take_changes();
+                if !changes.is_empty() {
+                    // Nothing was found then. Without the consumer, which whoever is told may use.
+                    drop(state);
+                    self.told.tell(py, &changes)?;
+                    py.check_signals()?;
+                    continue;
+                }
                 let left = Duration::from_nanos(end.saturating_sub(self.now_ns()?));
                 if let Some(taken) = take(&mut state, found, left.is_zero()) {
                     return Ok(taken);
@@ -346,8 +253,8 @@ impl Consumer {
         &self,
         py: Python<'py>,
         timeout: Option<f64>,
-        max_records: usize,
-        max_bytes: u64,
+        #[pyo3(from_py_with = number)] max_records: usize,
+        #[pyo3(from_py_with = number)] max_bytes: u64,
     ) -> PyResult<Bound<'py, PyList>> {
         self.lock()?.put_back()?;
         let timeout = span_ns("timeout", timeout)?.map(Duration::from_nanos);
@@ -372,6 +279,33 @@ impl Consumer {
         Ok(records)
     }
 
+    /// Say that this member is alive while it works on what it was given: its session begins anew.
+    ///
+    /// It may be called by another thread. Nothing is committed, and asking for records is not put off: after
+    /// ``poll_interval_max`` seconds without that the member loses its partitions all the same.
+    ///
+    /// Returns
+    /// -------
+    /// list of (str, int)
+    ///     Topics and partitions that others wait for; they get them once this member asks for records again.
+    ///
+    /// Raises
+    /// ------
+    /// ConflictError
+    ///     The member was taken for dead meanwhile. It joins again when it asks for records.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> consumer = payments.consumer("ledger")
+    /// >>> consumer.poll(), consumer.heartbeat()
+    /// ([], [])
+    fn heartbeat(&self, py: Python<'_>) -> PyResult<Vec<(String, u32)>> {
+        let wanted = self.with(py, |consumer| consumer.heartbeat())?;
+        Ok(wanted.into_iter().map(|place| (place.topic, place.partition)).collect())
+    }
+
     /// Go on at an offset.
     ///
     /// Examples
@@ -388,8 +322,8 @@ impl Consumer {
     fn seek(
         &self,
         py: Python<'_>,
-        offset: u64,
-        partition: u32,
+        #[pyo3(from_py_with = number)] offset: u64,
+        #[pyo3(from_py_with = number)] partition: u32,
         topic: Option<String>,
     ) -> PyResult<()> {
         let place = self.place(topic, partition)?;
@@ -402,7 +336,7 @@ impl Consumer {
     fn seek_to_time(
         &self,
         time: &Bound<'_, PyAny>,
-        partition: u32,
+        #[pyo3(from_py_with = number)] partition: u32,
         topic: Option<String>,
     ) -> PyResult<u64> {
         let place = self.place(topic, partition)?;
@@ -414,7 +348,12 @@ impl Consumer {
 
     /// Go on behind records that can't be read. Gives the offset that comes next.
     #[pyo3(signature = (partition=0, *, topic=None))]
-    fn skip(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<u64> {
+    fn skip(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number)] partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<u64> {
         let place = self.place(topic, partition)?;
         self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.skip(&place))
@@ -422,7 +361,11 @@ impl Consumer {
 
     /// The offset that comes next; None for a partition that isn't read here now.
     #[pyo3(signature = (partition=0, *, topic=None))]
-    fn position(&self, partition: u32, topic: Option<String>) -> PyResult<Option<u64>> {
+    fn position(
+        &self,
+        #[pyo3(from_py_with = number)] partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<Option<u64>> {
         let place = self.place(topic, partition)?;
         let mut state = self.lock()?;
         let given = state.given().get(&place).copied();
@@ -441,7 +384,12 @@ impl Consumer {
     /// >>> consumer.lag()
     /// 1
     #[pyo3(signature = (partition=0, *, topic=None))]
-    fn lag(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<u64> {
+    fn lag(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number)] partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<u64> {
         let place = self.place(topic, partition)?;
         self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.lag(&place))
@@ -449,7 +397,12 @@ impl Consumer {
 
     /// Give no records of a partition until `resume`.
     #[pyo3(signature = (partition=0, *, topic=None))]
-    fn pause(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<()> {
+    fn pause(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number)] partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<()> {
         let place = self.place(topic, partition)?;
         self.lock()?.put_back()?;
         self.with(py, |consumer| consumer.pause(&place, true))
@@ -457,7 +410,12 @@ impl Consumer {
 
     /// Give records of a partition again.
     #[pyo3(signature = (partition=0, *, topic=None))]
-    fn resume(&self, py: Python<'_>, partition: u32, topic: Option<String>) -> PyResult<()> {
+    fn resume(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number)] partition: u32,
+        topic: Option<String>,
+    ) -> PyResult<()> {
         let place = self.place(topic, partition)?;
         self.with(py, |consumer| consumer.pause(&place, false))
     }
@@ -467,7 +425,7 @@ impl Consumer {
     fn committed(
         &self,
         py: Python<'_>,
-        partition: u32,
+        #[pyo3(from_py_with = number)] partition: u32,
         topic: Option<String>,
     ) -> PyResult<Option<u64>> {
         let place = self.place(topic, partition)?;

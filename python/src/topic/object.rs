@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList};
-use timestrata_engine::{Durability, ErrorKind, Io};
-use timestrata_merkle::Hash;
-use timestrata_topic::{Stamp, Topic as TopicModel, TopicOptions, TopicRetention, record_schema};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{IntoPyDict, PyDict, PyInt, PyList};
+use timestrata_engine::{Durability, ErrorKind};
+use timestrata_topic::{
+    GroupStart, Stamp, Thrown, Topic as TopicModel, TopicOptions, TopicRetention, record_schema,
+};
 
-use super::consumer::ConsumerAsked;
+use super::asked::ConsumerAsked;
+use super::number::{Said, maybe_number, number};
 use super::producer::{SendAsked, durability_of};
-use super::{Consumer, Producer, Proof, Receipt, Record, SigningKey};
+use super::told::Told;
+use super::{Consumer, Producer, Receipt, Record};
 use crate::error::{invalid, refused};
 use crate::opened::{Opened, Ways};
-use crate::path::GivenPath;
 use crate::settings::span_ns;
 use crate::table::Rows;
 use crate::timestamp::time_ns;
@@ -79,11 +82,12 @@ impl Topic {
         shown.set_item("record_bytes_max", record_bytes_max)?;
         let stamp = if stamp == Stamp::Store { "store" } else { "producer" };
         shown.set_item("timestamp", stamp)?;
-        let TopicRetention { age_ns, bytes, records, compact } = retention;
+        let TopicRetention { age_ns, bytes, records, compact, groups_age_ns } = retention;
         shown.set_item("retention_age", age_ns.map(|age| age as f64 / 1e9))?;
         shown.set_item("retention_bytes", bytes)?;
         shown.set_item("retention_records", records)?;
         shown.set_item("compact", compact)?;
+        shown.set_item("retention_groups_age", groups_age_ns.map(|age| age as f64 / 1e9))?;
         shown.set_item("compression", compression.map(|packed| packed.to_string()))?;
         let list = PyList::empty(py);
         for partition in 0..partitions {
@@ -136,7 +140,11 @@ impl Topic {
     /// >>> payments.send({"key": "ada", "value": "10", "headers": {"currency": "EUR"}}).offset
     /// 0
     #[pyo3(signature = (record, *, partition=None))]
-    fn send(&self, record: &Bound<'_, PyAny>, partition: Option<u32>) -> PyResult<Receipt> {
+    fn send(
+        &self,
+        record: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = maybe_number)] partition: Option<u32>,
+    ) -> PyResult<Receipt> {
         let asked = SendAsked { partition, ..SendAsked::default() };
         self.own_producer()?.send_one(record, asked)
     }
@@ -154,7 +162,7 @@ impl Topic {
     fn send_batch(
         &self,
         records: &Bound<'_, PyAny>,
-        partition: Option<u32>,
+        #[pyo3(from_py_with = maybe_number)] partition: Option<u32>,
     ) -> PyResult<Vec<Receipt>> {
         let asked = SendAsked { partition, ..SendAsked::default() };
         self.own_producer()?.send_all(records, asked, &[])
@@ -173,7 +181,13 @@ impl Topic {
     /// strategy : {"sticky", "range", "round_robin"}, optional
     ///     How the group shares partitions.
     /// session : float, optional
-    ///     Seconds without a call after which the member loses its partitions.
+    ///     Seconds without a call, or a `Consumer.heartbeat`, after which the member loses its partitions.
+    /// poll_interval_max : float, optional
+    ///     Seconds after which it loses them in spite of heartbeats, if it asked for no records: it may hang.
+    /// on_assigned, on_revoked, on_lost : callable, optional
+    ///     Called with a list of (topic, partition) while records are asked for: when partitions are given to this member,
+    ///     before any record of them; when others wait for some, which it may still commit then; and when some are
+    ///     others' already, as it was taken for dead. Not called by `Consumer.close`.
     /// auto_commit : float, optional
     ///     Commit every so many seconds what was given. None: only `Consumer.commit` does.
     /// idle_timeout : float, optional
@@ -187,7 +201,8 @@ impl Topic {
     /// >>> [record.value for record in payments.consumer(idle_timeout=0)]
     /// [b'10', b'20']
     #[pyo3(signature = (group=None, *, member=None, reset="earliest", strategy="sticky",
-                        session=30.0, auto_commit=None, idle_timeout=None))]
+                        session=30.0, poll_interval_max=300.0, auto_commit=None, idle_timeout=None,
+                        on_assigned=None, on_revoked=None, on_lost=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn consumer(
         &self,
@@ -197,13 +212,26 @@ impl Topic {
         reset: &str,
         strategy: &str,
         session: f64,
+        poll_interval_max: f64,
         auto_commit: Option<f64>,
         idle_timeout: Option<f64>,
+        on_assigned: Option<Py<PyAny>>,
+        on_revoked: Option<Py<PyAny>>,
+        on_lost: Option<Py<PyAny>>,
     ) -> PyResult<Consumer> {
-        let asked =
-            ConsumerAsked { group, member, reset, strategy, session, auto_commit, idle_timeout };
+        let asked = ConsumerAsked {
+            group,
+            member,
+            reset,
+            strategy,
+            session,
+            poll_interval_max,
+            told: Told { assigned: on_assigned, revoked: on_revoked, lost: on_lost },
+            auto_commit,
+            idle_timeout,
+        };
         let name = self.topic.model()?.name().to_owned();
-        Consumer::new(py, Arc::clone(&self.topic.handle), Some(name.clone()), &[name], &asked)
+        Consumer::new(py, Arc::clone(&self.topic.handle), Some(name.clone()), &[name], asked)
     }
 
     /// The offsets of a partition: from the first that is kept to before the one that comes next.
@@ -216,14 +244,22 @@ impl Topic {
     /// >>> payments.offsets()
     /// range(0, 2)
     #[pyo3(signature = (partition=0))]
-    fn offsets<'py>(&self, py: Python<'py>, partition: u32) -> PyResult<Bound<'py, PyAny>> {
+    fn offsets<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number)] partition: u32,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let offsets = self.topic.detached(py, |topic| topic.offsets(partition))?;
         py.import("builtins")?.getattr("range")?.call1((offsets.start, offsets.end))
     }
 
     /// The offset of the first record whose time is this or later; None if there is none.
     #[pyo3(signature = (time, partition=0))]
-    fn offset_at_time(&self, time: &Bound<'_, PyAny>, partition: u32) -> PyResult<Option<u64>> {
+    fn offset_at_time(
+        &self,
+        time: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = number)] partition: u32,
+    ) -> PyResult<Option<u64>> {
         let time_ns = time_ns(time)?.ok_or_else(|| invalid("offset_at_time needs a time"))?;
         self.topic.detached(time.py(), |topic| topic.offset_at_time(partition, time_ns))
     }
@@ -243,7 +279,12 @@ impl Topic {
     /// >>> payments.get(1).value
     /// b'20'
     #[pyo3(signature = (offset, partition=0))]
-    fn get(&self, py: Python<'_>, offset: u64, partition: u32) -> PyResult<Option<Record>> {
+    fn get(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number)] offset: u64,
+        #[pyo3(from_py_with = number)] partition: u32,
+    ) -> PyResult<Option<Record>> {
         let found = self.topic.detached(py, |topic| topic.get(partition, offset))?;
         let Some((offset, record)) = found.as_ref().and_then(|found| found.get(0)) else {
             let end = self.topic.detached(py, |topic| topic.offsets(partition))?.end;
@@ -273,10 +314,10 @@ impl Topic {
     fn scan(
         &self,
         py: Python<'_>,
-        start: Option<u64>,
-        end: Option<u64>,
-        partition: u32,
-        limit: Option<usize>,
+        #[pyo3(from_py_with = maybe_number)] start: Option<u64>,
+        #[pyo3(from_py_with = maybe_number)] end: Option<u64>,
+        #[pyo3(from_py_with = number)] partition: u32,
+        #[pyo3(from_py_with = maybe_number)] limit: Option<usize>,
     ) -> PyResult<Rows> {
         let offsets = start.unwrap_or(0)..end.unwrap_or(u64::MAX);
         if offsets.start > offsets.end {
@@ -286,105 +327,6 @@ impl Topic {
         }
         let view = self.topic.detached(py, |topic| topic.view(partition))?;
         Ok(Rows::new(record_schema(), move || view.scan(offsets.clone(), limit)))
-    }
-
-    /// Size and root hash of a partition's tree, now or when it had ``size`` records.
-    #[pyo3(signature = (partition=0, size=None))]
-    fn root<'py>(
-        &self,
-        py: Python<'py>,
-        partition: u32,
-        size: Option<u64>,
-    ) -> PyResult<(u64, Bound<'py, PyBytes>)> {
-        let (size, root) = self.topic.detached(py, |topic| topic.root(partition, size))?;
-        Ok((size, PyBytes::new(py, root.as_bytes())))
-    }
-
-    /// The hashes that prove a record to be in the tree of ``size`` records (RFC 6962).
-    #[pyo3(signature = (offset, size, partition=0))]
-    fn inclusion_proof<'py>(
-        &self,
-        py: Python<'py>,
-        offset: u64,
-        size: u64,
-        partition: u32,
-    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let proof =
-            self.topic.detached(py, |topic| topic.inclusion_proof(partition, offset, size))?;
-        Ok(hashes(py, &proof))
-    }
-
-    /// The hashes that prove the tree of ``old`` records to be the beginning of that of ``new``.
-    #[pyo3(signature = (old, new, partition=0))]
-    fn consistency_proof<'py>(
-        &self,
-        py: Python<'py>,
-        old: u64,
-        new: u64,
-        partition: u32,
-    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let proof =
-            self.topic.detached(py, |topic| topic.consistency_proof(partition, old, new))?;
-        Ok(hashes(py, &proof))
-    }
-
-    /// The bytes that a record is hashed as (docs/format.md): the entry of its partition's tree.
-    #[pyo3(signature = (offset, partition=0))]
-    fn entry<'py>(
-        &self,
-        py: Python<'py>,
-        offset: u64,
-        partition: u32,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let entry = self.topic.detached(py, |topic| topic.entry(partition, offset))?;
-        Ok(PyBytes::new(py, &entry))
-    }
-
-    /// Sign what a partition is now, and give the checkpoint, a signed note.
-    ///
-    /// It is stored too, and beside the key: a store that doesn't go on from there signs no other.
-    ///
-    /// Raises
-    /// ------
-    /// ConflictError
-    ///     The partition doesn't begin with what was signed last: it was changed, or put back to an
-    ///     older copy.
-    #[pyo3(signature = (key, partition=0))]
-    fn checkpoint(&self, py: Python<'_>, key: &SigningKey, partition: u32) -> PyResult<String> {
-        self.topic.detached(py, |topic| topic.checkpoint_by(partition, &key.file))
-    }
-
-    /// The checkpoint that was signed last; None if none was.
-    #[pyo3(signature = (partition=0))]
-    fn last_checkpoint(&self, py: Python<'_>, partition: u32) -> PyResult<Option<String>> {
-        let note = self.topic.detached(py, |topic| topic.last_checkpoint(partition))?;
-        Ok(note.map(|note| String::from_utf8_lossy(&note).into_owned()))
-    }
-
-    /// The proof that a record is in its partition, by the last checkpoint.
-    ///
-    /// Raises
-    /// ------
-    /// OutOfRangeError
-    ///     The last checkpoint doesn't have it yet, or there is none.
-    #[pyo3(signature = (offset, partition=0))]
-    fn prove(&self, py: Python<'_>, offset: u64, partition: u32) -> PyResult<Proof> {
-        self.topic.detached(py, |topic| topic.prove(partition, offset)).map(Proof)
-    }
-
-    /// Write a partition, as it was at its last checkpoint, as the files of C2SP's tlog-tiles. Gives
-    /// ``{"size": records, "tiles": files, "gone": files of entries that are not all kept}``.
-    #[pyo3(signature = (path, partition=0))]
-    fn export_tiles<'py>(
-        &self,
-        py: Python<'py>,
-        path: GivenPath,
-        partition: u32,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let done = self
-            .topic
-            .interruptible(py, move |topic| topic.export_tiles(&Io::os(), partition, &path.0))?;
-        [("size", done.size), ("tiles", done.tiles), ("gone", done.gone)].into_py_dict(py)
     }
 
     /// Groups that have committed offsets: ``{group: {partition: offset}}``.
@@ -417,16 +359,52 @@ impl Topic {
         Ok(members)
     }
 
-    /// Put a group's offset where you say, back too.
+    /// Put a group elsewhere in a partition, back too. Gives the offset that it goes on with.
+    ///
+    /// Parameters
+    /// ----------
+    /// group : str
+    /// offset : int, str or datetime
+    ///     An offset; "earliest" or "latest"; or a time: the first record of this time or later.
+    /// partition : int, optional
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> receipts = payments.send_batch([{"value": "10", "timestamp": "2024-05-01"}, {"value": "20", "timestamp": "2024-05-02"}])
+    /// >>> payments.reset_group("ledger", "2024-05-02"), payments.reset_group("ledger", "earliest")
+    /// (1, 0)
     #[pyo3(signature = (group, offset, partition=0))]
     fn reset_group(
         &self,
         py: Python<'_>,
         group: &str,
-        offset: u64,
-        partition: u32,
-    ) -> PyResult<()> {
-        self.topic.detached(py, |topic| topic.reset_group(group, partition, offset))
+        offset: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = number)] partition: u32,
+    ) -> PyResult<u64> {
+        let to = group_start(offset)?;
+        self.topic.detached(py, |topic| topic.reset_group_to(group, partition, to))
+    }
+
+    /// Forget what a group has committed in this topic, durably. Gives of how many partitions.
+    ///
+    /// Raises
+    /// ------
+    /// ConflictError
+    ///     The group has members that share the topic.
+    /// NotFoundError
+    ///     It has committed nothing here.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> payments = timestrata.open().topic("payments")
+    /// >>> at = payments.reset_group("ledger", 0)
+    /// >>> payments.delete_group("ledger"), payments.groups()
+    /// (1, {})
+    fn delete_group(&self, py: Python<'_>, group: &str) -> PyResult<usize> {
+        self.topic.detached(py, |topic| topic.delete_group(group))
     }
 
     /// Have more partitions. Keys go to other partitions from then on.
@@ -435,46 +413,47 @@ impl Topic {
     }
 
     /// Throw away by itself, of each partition, records older than ``age`` seconds, the oldest beyond
-    /// so many ``bytes`` or ``records``, and of each key all but the last. None: no bound.
-    #[pyo3(signature = (*, age=None, bytes=None, records=None, compact=false))]
-    fn set_retention(
-        &self,
-        py: Python<'_>,
-        age: Option<f64>,
-        bytes: Option<u64>,
-        records: Option<u64>,
-        compact: bool,
-    ) -> PyResult<()> {
-        let retention = TopicRetention { age_ns: span_ns("age", age)?, bytes, records, compact };
-        self.topic.detached(py, |topic| topic.set_retention(retention))
-    }
-
-    /// Throw away now what the retention says. Gives ``{"expired": n, "superseded": n}``.
-    fn retain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let thrown = self.topic.interruptible(py, move |topic| topic.retain())?;
-        [("expired", thrown.expired), ("superseded", thrown.superseded)].into_py_dict(py)
-    }
-
-    /// Hold each record of a partition against the hash of the day it was appended, the hashes against
-    /// each other, and all against the last checkpoint. Gives how many records were looked at.
-    ///
-    /// Raises
-    /// ------
-    /// CorruptionError
-    ///     A record, a hash or the checkpoint is another than it was; it says which.
+    /// so many ``bytes`` or ``records``, and of each key all but the last; and what groups have committed that have no
+    /// members and committed nothing for ``groups_age`` seconds. None: no bound. What is not named stays as it is.
     ///
     /// Examples
     /// --------
     /// >>> import timestrata
-    /// >>> payments = timestrata.open().topic("payments")
-    /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
-    /// >>> payments.audit()
-    /// 2
-    #[pyo3(signature = (partition=0))]
-    fn audit(&self, py: Python<'_>, partition: u32) -> PyResult<u64> {
-        self.topic
-            .interruptible(py, move |topic| topic.audit(partition))
-            .map(|audited| audited.records)
+    /// >>> payments = timestrata.open().topic("payments", retention_records=1_000)
+    /// >>> payments.set_retention(age=60)
+    /// >>> payments.describe()["retention_age"], payments.describe()["retention_records"]
+    /// (60.0, 1000)
+    /// >>> payments.set_retention(records=None)
+    #[pyo3(signature = (*, age=Said::No, bytes=Said::No, records=Said::No, compact=Said::No,
+                        groups_age=Said::No))]
+    fn set_retention(
+        &self,
+        py: Python<'_>,
+        age: Said<Option<f64>>,
+        bytes: Said<Option<u64>>,
+        records: Said<Option<u64>>,
+        compact: Said<bool>,
+        groups_age: Said<Option<f64>>,
+    ) -> PyResult<()> {
+        let age_ns = age.map(|age| span_ns("age", age))?;
+        let groups_age_ns = groups_age.map(|age| span_ns("groups_age", age))?;
+        self.topic.detached(py, |topic| {
+            let before = topic.options().retention;
+            topic.set_retention(TopicRetention {
+                age_ns: age_ns.or(before.age_ns),
+                bytes: bytes.or(before.bytes),
+                records: records.or(before.records),
+                compact: compact.or(before.compact),
+                groups_age_ns: groups_age_ns.or(before.groups_age_ns),
+            })
+        })
+    }
+
+    /// Throw away now what the retention says. Gives ``{"expired": n, "superseded": n, "groups": n}``.
+    fn retain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let thrown = self.topic.interruptible(py, move |topic| topic.retain())?;
+        let Thrown { expired, superseded, groups } = thrown;
+        [("expired", expired), ("superseded", superseded), ("groups", groups)].into_py_dict(py)
     }
 
     /// Remove the topic and its records, durably.
@@ -487,6 +466,19 @@ impl Topic {
     }
 }
 
-fn hashes<'py>(py: Python<'py>, proof: &[Hash]) -> Vec<Bound<'py, PyBytes>> {
-    proof.iter().map(|hash| PyBytes::new(py, hash.as_bytes())).collect()
+/// Where a group is put: a number is an offset, any other thing but the two words a time.
+fn group_start(given: &Bound<'_, PyAny>) -> PyResult<GroupStart> {
+    if given.is_instance_of::<PyInt>() {
+        return given.extract().map(GroupStart::Offset).map_err(|_| {
+            invalid(format!("offset {given}: it must be 0 to {}, or a time", u64::MAX))
+        });
+    }
+    match given.extract::<PyBackedStr>().as_deref() {
+        Ok("earliest") => Ok(GroupStart::Earliest),
+        Ok("latest") => Ok(GroupStart::Latest),
+        _ => {
+            let none = || invalid("reset_group needs an offset, a time, 'earliest' or 'latest'");
+            Ok(GroupStart::Time(time_ns(given)?.ok_or_else(none)?))
+        }
+    }
 }

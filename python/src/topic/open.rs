@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use timestrata_topic::{Topic as TopicModel, TopicOptions, TopicRetention};
 
 use super::arguments::stamp_of;
-use super::consumer::ConsumerAsked;
+use super::asked::ConsumerAsked;
+use super::number::maybe_number;
 use super::object::WAYS;
+use super::told::Told;
 use super::{Consumer, Topic};
+use crate::interrupt::detached;
 use crate::opened::Opened;
 use crate::settings::{compression as compression_named, span_ns};
 use crate::store::Store;
@@ -34,6 +38,8 @@ impl Store {
     ///     so many bytes or records. Proofs of the others stay valid.
     /// compact : bool, optional
     ///     Throw away of each key all but the last record.
+    /// retention_groups_age : float, optional
+    ///     Forget what groups have committed that have no members, and committed nothing for so many seconds.
     /// compression : str, optional
     ///     How compacted records of a new topic are packed: "zstd", "zstd:LEVEL" (1 to 22), "lz4" or "none", in Parquet
     ///     files. None: they lie in Arrow files, which take more room and are read without decoding.
@@ -53,25 +59,27 @@ impl Store {
     /// <Topic "payments" partitions=2>
     #[pyo3(signature = (name, *, partitions=None, record_bytes_max=None, timestamp=None,
                         retention_age=None, retention_bytes=None, retention_records=None,
-                        compact=None, compression=None, create=true))]
+                        compact=None, retention_groups_age=None, compression=None, create=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn topic(
         &self,
         py: Python<'_>,
         name: &str,
-        partitions: Option<u32>,
-        record_bytes_max: Option<u64>,
+        #[pyo3(from_py_with = maybe_number)] partitions: Option<u32>,
+        #[pyo3(from_py_with = maybe_number)] record_bytes_max: Option<u64>,
         timestamp: Option<&str>,
         retention_age: Option<f64>,
-        retention_bytes: Option<u64>,
-        retention_records: Option<u64>,
+        #[pyo3(from_py_with = maybe_number)] retention_bytes: Option<u64>,
+        #[pyo3(from_py_with = maybe_number)] retention_records: Option<u64>,
         compact: Option<bool>,
+        retention_groups_age: Option<f64>,
         compression: Option<&str>,
         create: bool,
     ) -> PyResult<Topic> {
         let stamp = timestamp.map(stamp_of).transpose()?;
         let compression = compression_named(compression)?;
         let age_ns = span_ns("retention_age", retention_age)?;
+        let groups_age_ns = span_ns("retention_groups_age", retention_groups_age)?;
         // What was not asked for is as it is.
         let wanted = |found: TopicOptions| TopicOptions {
             partitions: partitions.unwrap_or(found.partitions),
@@ -82,6 +90,7 @@ impl Store {
                 bytes: retention_bytes.or(found.retention.bytes),
                 records: retention_records.or(found.retention.records),
                 compact: compact.unwrap_or(found.retention.compact),
+                groups_age_ns: groups_age_ns.or(found.retention.groups_age_ns),
             },
             compression: compression.or(found.compression),
         };
@@ -91,6 +100,40 @@ impl Store {
     /// List the names of all topics.
     fn topics(&self) -> PyResult<Vec<String>> {
         Ok(TopicModel::names(self.handle.store()?))
+    }
+
+    /// All groups of the store that have committed something, or have members now, by name.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     Of each group ``{"offsets": {(topic, partition): offset}, "members": {member: [(topic, partition)]}}``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> store = timestrata.open()
+    /// >>> at = store.topic("payments").reset_group("ledger", 0)
+    /// >>> store.groups()
+    /// {'ledger': {'offsets': {('payments', 0): 0}, 'members': {}}}
+    fn groups<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let store = self.handle.store()?;
+        let groups = PyDict::new(py);
+        for group in detached(py, || TopicModel::groups_of(store))? {
+            let (offsets, members) = (PyDict::new(py), PyDict::new(py));
+            for (place, offset) in group.offsets {
+                offsets.set_item((place.topic, place.partition), offset)?;
+            }
+            for (member, reads) in group.members {
+                let reads = reads.into_iter().map(|place| (place.topic, place.partition));
+                members.set_item(member, reads.collect::<Vec<_>>())?;
+            }
+            let one = PyDict::new(py);
+            one.set_item("offsets", offsets)?;
+            one.set_item("members", members)?;
+            groups.set_item(group.name, one)?;
+        }
+        Ok(groups)
     }
 
     /// Give a consumer of several topics; see `Topic.consumer`.
@@ -109,7 +152,8 @@ impl Store {
     /// >>> sorted(record.topic for record in store.consumer(["orders.*"]).poll())
     /// ['orders.eu', 'orders.us']
     #[pyo3(signature = (topics, group=None, *, member=None, reset="earliest", strategy="sticky",
-                        session=30.0, auto_commit=None, idle_timeout=None))]
+                        session=30.0, poll_interval_max=300.0, auto_commit=None, idle_timeout=None,
+                        on_assigned=None, on_revoked=None, on_lost=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn consumer(
         &self,
@@ -120,11 +164,24 @@ impl Store {
         reset: &str,
         strategy: &str,
         session: f64,
+        poll_interval_max: f64,
         auto_commit: Option<f64>,
         idle_timeout: Option<f64>,
+        on_assigned: Option<Py<PyAny>>,
+        on_revoked: Option<Py<PyAny>>,
+        on_lost: Option<Py<PyAny>>,
     ) -> PyResult<Consumer> {
-        let asked =
-            ConsumerAsked { group, member, reset, strategy, session, auto_commit, idle_timeout };
-        Consumer::new(py, Arc::clone(&self.handle), None, &topics, &asked)
+        let asked = ConsumerAsked {
+            group,
+            member,
+            reset,
+            strategy,
+            session,
+            poll_interval_max,
+            told: Told { assigned: on_assigned, revoked: on_revoked, lost: on_lost },
+            auto_commit,
+            idle_timeout,
+        };
+        Consumer::new(py, Arc::clone(&self.handle), None, &topics, asked)
     }
 }

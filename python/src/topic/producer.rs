@@ -8,6 +8,7 @@ use timestrata_topic::{Record as ModelRecord, SendOptions, Topic as TopicModel};
 
 use super::Receipt;
 use super::arguments::{GivenRecord, also_of};
+use super::number::{maybe_number, number};
 use crate::error::invalid;
 use crate::opened::Opened;
 use crate::settings::word;
@@ -136,10 +137,10 @@ impl Producer {
     fn send(
         &self,
         record: &Bound<'_, PyAny>,
-        partition: Option<u32>,
+        #[pyo3(from_py_with = maybe_number)] partition: Option<u32>,
         durability: Option<&str>,
-        expected_offset: Option<u64>,
-        sequence: Option<u64>,
+        #[pyo3(from_py_with = maybe_number)] expected_offset: Option<u64>,
+        #[pyo3(from_py_with = maybe_number)] sequence: Option<u64>,
     ) -> PyResult<Receipt> {
         self.send_one(record, SendAsked { partition, durability, expected_offset, sequence })
     }
@@ -167,10 +168,10 @@ impl Producer {
         &self,
         py: Python<'_>,
         records: &Bound<'_, PyAny>,
-        partition: Option<u32>,
+        #[pyo3(from_py_with = maybe_number)] partition: Option<u32>,
         durability: Option<&str>,
-        expected_offset: Option<u64>,
-        sequence: Option<u64>,
+        #[pyo3(from_py_with = maybe_number)] expected_offset: Option<u64>,
+        #[pyo3(from_py_with = maybe_number)] sequence: Option<u64>,
         also: Option<Vec<(Bound<'_, Table>, Bound<'_, PyAny>)>>,
     ) -> PyResult<Vec<Receipt>> {
         let also = also_of(py, &self.topic.handle, also)?;
@@ -180,7 +181,11 @@ impl Producer {
 
     /// The sequence that comes next for this producer in a partition: what arrived, after a crash.
     #[pyo3(signature = (partition=0))]
-    fn next_sequence(&self, py: Python<'_>, partition: u32) -> PyResult<u64> {
+    fn next_sequence(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number)] partition: u32,
+    ) -> PyResult<u64> {
         let (id, _) = self
             .id
             .as_ref()

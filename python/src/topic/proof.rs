@@ -231,11 +231,59 @@ pub(crate) fn verify_consistency(
     new_root: &[u8],
     proof: Vec<Vec<u8>>,
 ) -> PyResult<bool> {
-    let hash = |bytes: &[u8]| {
-        let bytes = bytes.try_into().map(Hash);
-        bytes.map_err(|_| invalid("a hash must have 32 bytes"))
-    };
-    let proof = proof.iter().map(|bytes| hash(bytes)).collect::<PyResult<Vec<_>>>()?;
-    let (old_root, new_root) = (hash(old_root)?, hash(new_root)?);
+    let proof = hashes_of(&proof)?;
+    let (old_root, new_root) = (hash_of(old_root)?, hash_of(new_root)?);
     Ok(timestrata_merkle::verify_consistency(old, new, &proof, old_root, new_root).is_ok())
+}
+
+/// Whether a log was only appended to between two checkpoints. Needs no store.
+///
+/// Parameters
+/// ----------
+/// old, new : str
+///     The earlier checkpoint and the later one, signed notes of one log.
+/// proof : list of bytes
+///     What `Topic.consistency_proof` gives for the numbers of records that both have.
+/// vkey : str
+///     The log's own public key, or the one that signs for several.
+///
+/// Raises
+/// ------
+/// InvalidArgumentError
+///     The key is no such text, or a hash has another length than 32 bytes.
+///
+/// Examples
+/// --------
+/// >>> import tempfile, timestrata
+/// >>> folder = tempfile.TemporaryDirectory()
+/// >>> key = timestrata.SigningKey.generate(folder.name + "/key", "example.org/log")
+/// >>> payments = timestrata.open().topic("payments")
+/// >>> old, receipt = payments.checkpoint(key), payments.send("10")
+/// >>> new, proof = payments.checkpoint(key), []  # every log begins with nothing
+/// >>> timestrata.verify_checkpoints(old, new, proof, key.vkey)
+/// True
+/// >>> timestrata.verify_checkpoints(new, old, proof, key.vkey)
+/// False
+/// >>> folder.cleanup()
+#[pyfunction]
+pub(crate) fn verify_checkpoints(
+    old: &str,
+    new: &str,
+    proof: Vec<Vec<u8>>,
+    vkey: &str,
+) -> PyResult<bool> {
+    let key: Verifier = vkey.parse().map_err(wrong)?;
+    let proof = hashes_of(&proof)?;
+    let verified =
+        timestrata_topic::verify_checkpoints(old.as_bytes(), new.as_bytes(), &proof, &key);
+    Ok(verified.is_ok())
+}
+
+fn hash_of(bytes: &[u8]) -> PyResult<Hash> {
+    let bytes = bytes.try_into().map(Hash);
+    bytes.map_err(|_| invalid("a hash must have 32 bytes"))
+}
+
+fn hashes_of(proof: &[Vec<u8>]) -> PyResult<Vec<Hash>> {
+    proof.iter().map(|bytes| hash_of(bytes)).collect()
 }

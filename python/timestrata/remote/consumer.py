@@ -68,6 +68,7 @@ class RemoteConsumer(Remote):
         reset: str,
         strategy: str,
         session: float,
+        poll_interval_max: float,
         auto_commit: float | None,
         idle_timeout: float | None,
     ) -> None:
@@ -86,6 +87,7 @@ class RemoteConsumer(Remote):
             "reset": reset,
             "strategy": strategy,
             "session": session,
+            "poll_interval_max": poll_interval_max,
             "auto_commit": auto_commit,
         }
         said = {name: value for name, value in options.items() if value is not None}
@@ -195,6 +197,10 @@ class RemoteConsumer(Remote):
             if record.partition is not None and record.offset is not None:
                 first.setdefault(record.partition, record.offset)
         return first
+
+    def heartbeat(self) -> list[tuple[str, int]]:
+        """Say that this member is alive while it works. Gives the partitions that others wait for."""
+        return [(self._topic, partition) for partition in self._open().heartbeat()]
 
     def seek(self, offset: int, partition: int = 0, *, topic: str | None = None) -> None:
         """Go on at an offset."""

@@ -41,6 +41,9 @@ class Reader(Protocol):
     def look(self, seconds: float, records_max: int, bytes_max: int) -> list[Record]:
         """Give records that come next, and wait for the first for so long."""
 
+    def heartbeat(self) -> list[int]:
+        """Say that it is alive. Gives the partitions that others wait for."""
+
     def assignment(self) -> list[int]:
         """Give the partitions that are read."""
 
@@ -143,6 +146,9 @@ class Alone:
             said = self._get("records", **asked, from_=self._next[partition])
         return said
 
+    def heartbeat(self) -> list[int]:
+        return []
+
     def assignment(self) -> list[int]:
         return sorted(self._next)
 
@@ -242,6 +248,13 @@ class Member:
         self._seen = int(said["poll"])
         self._take(said["assignment"])
         return list(map(record_of, said["records"]))
+
+    def heartbeat(self) -> list[int]:
+        try:
+            return list(self._ask("heartbeat")["wanted_back"])
+        except NotFoundError as error:
+            # The server has forgotten it: the next poll joins again.
+            raise ConflictError(str(error), hint=error.hint) from error
 
     def assignment(self) -> list[int]:
         return sorted(self._next)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from timestrata._timestrata import Codec, Duration, LogClock, TableTime
+    from timestrata._timestrata import Codec, Duration, GroupOfStore, LogClock, TableTime
 
 __all__ = ["RemoteStore", "connect"]
 
@@ -187,6 +187,7 @@ class RemoteStore(Remote):
         retention_bytes: int | None = None,
         retention_records: int | None = None,
         compact: bool | None = None,
+        retention_groups_age: float | None = None,
         compression: str | None = None,
         create: bool = True,
     ) -> RemoteTopic:
@@ -199,6 +200,7 @@ class RemoteStore(Remote):
             "retention_bytes": retention_bytes,
             "retention_records": retention_records,
             "compact": compact,
+            "retention_groups_age": retention_groups_age,
             "compression": compression,
         }
         said = {name: value for name, value in options.items() if value is not None}
@@ -207,6 +209,23 @@ class RemoteStore(Remote):
     def topics(self) -> list[str]:
         """List the names of all topics."""
         return self._names("topics")
+
+    def groups(self) -> dict[str, GroupOfStore]:
+        """List all groups of the store that have committed something, or have members with partitions now, by name."""
+        return {
+            one["group"]: {
+                "offsets": {
+                    (at["topic"], at["partition"]): at["committed"] for at in one["offsets"]
+                },
+                "members": {
+                    member["member"]: [
+                        (place["topic"], place["partition"]) for place in member["partitions"]
+                    ]
+                    for member in one["members"]
+                },
+            }
+            for one in self._connection.get("groups")
+        }
 
     def graph(
         self, name: str, *, keep_versions: int | None = None, create: bool = True
@@ -296,6 +315,7 @@ class RemoteStore(Remote):
         reset: Literal["earliest", "latest", "error"] = "earliest",
         strategy: Literal["sticky", "range", "round_robin"] = "sticky",
         session: float = 30.0,
+        poll_interval_max: float = 300.0,
         auto_commit: float | None = None,
         idle_timeout: float | None = None,
     ) -> RemoteConsumer:
@@ -313,6 +333,7 @@ class RemoteStore(Remote):
             reset=reset,
             strategy=strategy,
             session=session,
+            poll_interval_max=poll_interval_max,
             auto_commit=auto_commit,
             idle_timeout=idle_timeout,
         )

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteTopic", "open_topic"]
 
+# Of an argument that was left out, where None says something.
+_UNSAID: Any = ...
+
 
 def open_topic(
     connection: Connection, name: str, options: Mapping[str, Any], create: bool
@@ -108,6 +111,7 @@ class RemoteTopic(Remote):
         reset: Literal["earliest", "latest", "error"] = "earliest",
         strategy: Literal["sticky", "range", "round_robin"] = "sticky",
         session: float = 30.0,
+        poll_interval_max: float = 300.0,
         auto_commit: float | None = None,
         idle_timeout: float | None = None,
     ) -> RemoteConsumer:
@@ -120,6 +124,7 @@ class RemoteTopic(Remote):
             reset=reset,
             strategy=strategy,
             session=session,
+            poll_interval_max=poll_interval_max,
             auto_commit=auto_commit,
             idle_timeout=idle_timeout,
         )
@@ -198,6 +203,15 @@ class RemoteTopic(Remote):
             )
         )
 
+    def checkpoint_all(self) -> list[str]:
+        """Have the server sign each partition that has records since its last checkpoint. Gives the last of each."""
+        signed = self._connection.send("POST", "topics", self._name, "checkpoints")
+        return [one["checkpoint"] for one in signed]
+
+    def log_vkey(self, partition: int = 0) -> str:
+        """Give the public key by which checkpoints of a partition are verified: that of the server under the log's name."""
+        return str(self._get("vkey", accept=TEXT, partition=partition)).strip()
+
     def last_checkpoint(self, partition: int = 0) -> str | None:
         """Give the last checkpoint of a partition, a signed note; None without one."""
         try:
@@ -226,12 +240,25 @@ class RemoteTopic(Remote):
             for one in self._get("groups", group)["members"]
         }
 
-    def reset_group(self, group: str, offset: int, partition: int = 0) -> None:
-        """Have a group go on at an offset, back too."""
-        body = {"offset": offset, "partition": partition}
-        self._connection.send(
+    def reset_group(self, group: str, offset: int | TableTime, partition: int = 0) -> int:
+        """Put a group at an offset, "earliest", "latest" or a time in a partition, back too. Gives the offset."""
+        body: dict[str, Any] = {"partition": partition}
+        if isinstance(offset, int):
+            body["offset"] = offset
+        else:
+            is_word = offset in ("earliest", "latest")
+            body["to"] = offset if is_word else ns_text(_Server.time_ns(offset))
+        said = self._connection.send(
             "PUT", "topics", self._name, "groups", group, body=body, repeats=True
         )
+        return next(
+            int(one["committed"]) for one in said["offsets"] if one["partition"] == partition
+        )
+
+    def delete_group(self, group: str) -> int:
+        """Forget what a group without members has committed in this topic, durably. Gives of how many partitions."""
+        said = self._connection.send("DELETE", "topics", self._name, "groups", group)
+        return int(said["partitions"])
 
     def set_partitions(self, partitions: int) -> None:
         """Add partitions, so that there are so many."""
@@ -240,15 +267,21 @@ class RemoteTopic(Remote):
     def set_retention(
         self,
         *,
-        age: float | None = None,
-        bytes: int | None = None,
-        records: int | None = None,
-        compact: bool = False,
+        age: float | None = _UNSAID,
+        bytes: int | None = _UNSAID,
+        records: int | None = _UNSAID,
+        compact: bool = _UNSAID,
+        groups_age: float | None = _UNSAID,
     ) -> None:
-        """Say what may be thrown away, in place of what was said before."""
-        self._change(
-            retention_age=age, retention_bytes=bytes, retention_records=records, compact=compact
-        )
+        """Say what may be thrown away; None: no bound. What is not named stays as it is."""
+        options = {
+            "retention_age": age,
+            "retention_bytes": bytes,
+            "retention_records": records,
+            "compact": compact,
+            "retention_groups_age": groups_age,
+        }
+        self._change(**{name: value for name, value in options.items() if value is not ...})
 
     def _change(self, **options: Any) -> None:
         self._connection.send("PATCH", "topics", self._name, body=options, repeats=True)

@@ -5,6 +5,7 @@ mod here;
 mod place;
 mod there;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,8 +16,11 @@ use timestrata::Scan;
 use timestrata::graph::Graph;
 use timestrata::logs::filter::Filter;
 use timestrata::logs::{Bucket, Clock, Entries, Facet, FacetsOptions, Query};
+use timestrata::merkle::{AddCheckpoint, Witness};
 use timestrata::timelog::{Codec, EntryBatch, Unit};
-use timestrata::topic::{OwnedRecord, Record, TopicOptions, TopicRetention};
+use timestrata::topic::{
+    GroupStart, OwnedRecord, PartitionCheckpoint, Record, TopicOptions, TopicRetention,
+};
 use timestrata_client::ReceivedRows;
 use timestrata_codeindex::{Kinds, Linked, Relation, Shown};
 
@@ -207,8 +211,6 @@ pub(crate) enum Start {
     Group(String),
     /// At a place of one partition, or of all.
     At(Option<u32>, StartPlace),
-    /// With so many records of each partition that are there.
-    Last(u64),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -218,22 +220,34 @@ pub(crate) enum StartPlace {
     Offset(u64),
     /// Nanoseconds since 1970.
     Time(i64),
+    /// So many records of each partition that are there, the last ones.
+    Last(u64),
 }
 
-/// Where a group is in a partition.
+/// What is to be changed of a topic's retention.
 #[derive(Debug)]
+pub(crate) struct RetentionChange {
+    /// Whether all bounds go that there are.
+    pub(crate) keep_all: bool,
+    /// Bounds that are named; what is not stays.
+    pub(crate) named: TopicRetention,
+}
+
+/// Where a group is in a partition, and who reads that; a member that reads none is told without one.
+#[derive(Debug, Default)]
 pub(crate) struct GroupPlace {
     pub(crate) group: String,
-    pub(crate) partition: u32,
-    pub(crate) committed: u64,
-    pub(crate) end: u64,
+    pub(crate) partition: Option<u32>,
+    pub(crate) committed: Option<u64>,
+    pub(crate) end: Option<u64>,
+    pub(crate) member: Option<String>,
 }
 
 pub(crate) trait TopicFace {
     /// What it was made as and has, as `topic describe --json` prints it.
     fn described(&self) -> Result<Value>;
     fn partitions(&self) -> Result<u32>;
-    fn change(&self, partitions: Option<u32>, retention: Option<TopicRetention>) -> Result<()>;
+    fn change(&self, partitions: Option<u32>, retention: &RetentionChange) -> Result<()>;
     /// Throws away what retention lets go: how many have expired, how many were superseded.
     fn retain(&self) -> Result<(u64, u64)>;
     /// Records that were held against their hashes, records that ever were, the root of the tree.
@@ -242,11 +256,33 @@ pub(crate) trait TopicFace {
     fn send(&self, records: &[OwnedRecord], partition: Option<u32>) -> Result<()>;
     fn read(&self, start: &Start) -> Result<Box<dyn RecordsFace>>;
     fn groups(&self) -> Result<Vec<GroupPlace>>;
-    fn reset_group(&self, group: &str, partition: u32, offset: u64) -> Result<()>;
+    /// Puts a group elsewhere, and says at which offset it goes on.
+    fn reset_group(&self, group: &str, partition: u32, to: GroupStart) -> Result<u64>;
+    /// Forgets what a group has committed, and says of how many partitions.
+    fn delete_group(&self, group: &str) -> Result<u64>;
+    /// The offset of a place in each partition, as it is now.
+    fn offsets_at(&self, place: StartPlace) -> Result<BTreeMap<u32, u64>>;
     /// The proof that a record is in a partition; with a key, by a new checkpoint if one is needed.
     fn prove(&self, partition: u32, offset: u64, key: Option<&Path>) -> Result<String>;
     /// Signs what a partition is now, by a key of ours or by the server's.
     fn checkpoint(&self, partition: u32, key: Option<&Path>) -> Result<String>;
+    /// Signs every partition that has records since its last checkpoint; gives the last of each.
+    fn checkpoint_all(&self, key: Option<&Path>) -> Result<Vec<PartitionCheckpoint>>;
+    /// What a witness is sent that has seen so many records.
+    fn cosignature_request(&self, partition: u32, old: u64) -> Result<AddCheckpoint>;
+    /// Keeps a witness's answer; says who has cosigned the last checkpoint by then.
+    fn add_cosignatures(
+        &self,
+        partition: u32,
+        asked: &AddCheckpoint,
+        answer: &str,
+        witnesses: &[Witness],
+        key: Option<&Path>,
+    ) -> Result<Vec<String>>;
+    /// Whether a partition was ever signed.
+    fn has_checkpoint(&self, partition: u32) -> Result<bool>;
+    /// The proof that a partition was only appended to from `old` records to `new`, a hash a line.
+    fn consistency(&self, partition: u32, old: u64, new: Option<u64>) -> Result<String>;
     /// Brings a folder up to date with the tiles of a partition; says what was done.
     fn export_tiles(&self, partition: u32, folder: &Path) -> Result<ExportedTiles>;
 }

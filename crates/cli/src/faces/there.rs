@@ -75,6 +75,7 @@ fn retention_members(retention: &TopicRetention) -> Map<String, Value> {
         "retention_bytes": retention.bytes,
         "retention_records": retention.records,
         "compact": retention.compact,
+        "retention_groups_age": retention.groups_age_ns.map(|age| format!("{age}ns")),
     });
     members.as_object().cloned().unwrap_or_default()
 }

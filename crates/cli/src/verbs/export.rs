@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use timestrata::Access;
+use timestrata::topic::verifier_of_log;
 
 use super::counted;
+use super::topic::vkey;
 use crate::at::At;
 use crate::faces::{
     EntriesWanted, Kind, RecordsFace, Rows, RowsWanted, Start, StartPlace, StoreArg, StoreFace,
 };
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::output::{EntryRows, FileFormat, Format, Request, write_batches, write_to};
+use crate::output::{EntryRows, FileFormat, Format, Request, print, write_batches, write_to};
 use crate::ranges::{arrivals, range};
 
 /// Records that are read at once.
@@ -29,7 +32,7 @@ Examples:
   timestrata export ./store flights --format parquet --output flights.parquet
   timestrata export ./store flights --format csv --from 2013-07-01 --to 2013-08-01 > july.csv
   timestrata export ./store app --format json --from 2026-05-01 > app.jsonl
-  timestrata export ./store payments --tiles ./public
+  timestrata export ./store payments --tiles ./public --key ./signing.key
 
 Of a log, times are those of arrival. As JSON an entry is an object with all that it has; else columns \
 are timestamp, source_time, level, message, labels and fields (these two as JSON). --columns may also \
@@ -50,6 +53,10 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "OUT",
           conflicts_with_all = ["format", "output", "from", "to", "columns"])]
     tiles: Option<PathBuf>,
+    /// The file with a private key: sign partitions that have records since their last checkpoint first, and print the
+    /// public key of each log.
+    #[arg(long, value_name = "FILE", requires = "tiles", conflicts_with = "at")]
+    key: Option<PathBuf>,
     /// The file, which must not exist; default: stdout.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -72,10 +79,10 @@ pub(crate) struct ExportArgs {
     reason = "a user's file, not a file of a store"
 )]
 pub(crate) fn run(arguments: &ExportArgs) -> Result<()> {
-    let store = arguments.store.read(&arguments.at)?;
     if let Some(out) = &arguments.tiles {
-        return tiles(store.as_ref(), &arguments.name, out);
+        return tiles(arguments, out);
     }
+    let store = arguments.store.read(&arguments.at)?;
     let Some(format) = arguments.format else { return Ok(()) };
     let rows = ExportedRows::open(store.as_ref(), arguments)?;
     let Some(path) = &arguments.output else {
@@ -179,9 +186,26 @@ fn write_records(out: impl Write, mut records: Box<dyn RecordsFace>, topic: &str
     Ok(written)
 }
 
-fn tiles(store: &dyn StoreFace, name: &str, out: &Path) -> Result<()> {
+fn tiles(arguments: &ExportArgs, out: &Path) -> Result<()> {
+    let ExportArgs { name, key, .. } = arguments;
+    let store = match key {
+        Some(_) => arguments.store.open(Access::WriteExisting, None)?,
+        None => arguments.store.read(&arguments.at)?,
+    };
     let topic = store.topic(name)?;
+    if key.is_some() {
+        topic.checkpoint_all(key.as_deref())?;
+    }
     let partitions = topic.partitions()?;
+    // All or none: a partition without a checkpoint is told before anything is written.
+    for partition in 0..partitions {
+        if !topic.has_checkpoint(partition)? {
+            return Err(Failure::failed(
+                format!("topic '{name}' partition {partition} has no checkpoint yet"),
+                "sign all partitions first: 'timestrata checkpoint --all', or --key here",
+            ));
+        }
+    }
     for partition in 0..partitions {
         let folder = match partitions {
             1 => out.to_owned(),
@@ -198,6 +222,9 @@ fn tiles(store: &dyn StoreFace, name: &str, out: &Path) -> Result<()> {
             counted(done.size, "record"),
             folder.display()
         ));
+        if let Some(key) = key {
+            print(format_args!("{}\n", verifier_of_log(&vkey::of_file(key)?, name, partition)?))?;
+        }
     }
-    Ok(())
+    store.close()
 }

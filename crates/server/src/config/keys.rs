@@ -43,7 +43,7 @@ const fn key(name: &'static str, default: &'static str, about: &'static str) -> 
     (name, default, about)
 }
 
-const OWN: [Own; 31] = [
+const OWN: [Own; 32] = [
     key("server.listen", "127.0.0.1:8080", "Address and port; other machines need tokens"),
     key(
         "server.token_file",
@@ -114,6 +114,11 @@ const OWN: [Own; 31] = [
         "topics.key_file",
         "",
         "File of the private key that signs checkpoints of topics; empty: none are signed",
+    ),
+    key(
+        "topics.checkpoint_interval",
+        "",
+        "How often partitions of topics that have new records are signed, such as 1m; empty: only when that is asked for",
     ),
     key("sql.may_write", "true", "Whether SQL may insert, delete, create and drop"),
     key(

@@ -156,3 +156,17 @@ fn origins_are_places_and_no_pages() {
         assert!(read(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn checkpoints_on_an_interval_need_a_key() {
+    let mut layers = Layers::default();
+    layers.flag("--set", "topics.checkpoint_interval", "1m").unwrap();
+    let error = layers.config().unwrap_err().to_string();
+    assert!(error.contains("topics.key_file") && error.contains("flag --set"), "{error}");
+    layers.flag("--set", "topics.key_file", "signing.key").unwrap();
+    assert_eq!(layers.config().unwrap().checkpoint_interval, Some(Duration::from_secs(60)));
+    for wrong in ["0s", "often"] {
+        layers.flag("--set", "topics.checkpoint_interval", wrong).unwrap();
+        assert!(layers.config().is_err(), "{wrong}");
+    }
+}

@@ -51,6 +51,11 @@ const OPTIONS: &[Parameter] = &[
     parameter("retention_bytes", Form::Any, "Bytes of each partition; null: any number"),
     parameter("retention_records", Form::Any, "Records of each partition; null: any number"),
     parameter("compact", Form::Truth, "Whether of each key all but the last record go"),
+    parameter(
+        "retention_groups_age",
+        Form::Any,
+        "Seconds, or a duration, after which groups go that have no members and commit nothing; null: never",
+    ),
 ];
 
 pub(super) const ENDPOINTS: &[Route] = &[
@@ -136,13 +141,23 @@ pub(super) const ENDPOINTS: &[Route] = &[
     Route::put(
         "/topics/{topic}/groups/{group}",
         WRITE,
-        "Puts a group at an offset, back too",
+        "Puts a group at an offset or a time, back too",
         || put(groups::reset),
     )
     .takes(Takes::Members(&[
         PARTITION,
         parameter("offset", Form::Number(u64::MAX), "The offset that it goes on with"),
+        parameter("to", Form::Text, "In place of an offset: earliest, latest or a time"),
     ])),
+    Route::delete(
+        "/topics/{topic}/groups/{group}",
+        WRITE,
+        "Forgets what a group without members has committed",
+        || delete(groups::forget),
+    ),
+    Route::get("/groups", Needs::Token, "All groups of the store, and their members", || {
+        get(groups::all)
+    }),
     Route::post("/topics/{topic}/groups/{group}/members", READ, "Joins a group", || {
         post(members::join)
     })
@@ -155,6 +170,12 @@ pub(super) const ENDPOINTS: &[Route] = &[
     )
     .class(Class::Waiting)
     .asks(&[LIMIT, BYTES, WAIT, members::SEEN]),
+    Route::post(
+        "/topics/{topic}/groups/{group}/members/{member}/heartbeat",
+        READ,
+        "Says that a member is alive while it works",
+        || post(members::heartbeat),
+    ),
     Route::post(
         "/topics/{topic}/groups/{group}/members/{member}/commit",
         READ,
@@ -217,6 +238,20 @@ pub(super) const ENDPOINTS: &[Route] = &[
     })
     .asks(&[PARTITION])
     .gives(PLAIN),
+    Route::post(
+        "/topics/{topic}/checkpoints",
+        ADMIN,
+        "Signs each partition that has records since its last checkpoint",
+        || post(proofs::sign_all),
+    ),
+    Route::get(
+        "/topics/{topic}/vkey",
+        READ,
+        "The public key by which checkpoints of a partition are verified",
+        || get(proofs::vkey),
+    )
+    .asks(&[PARTITION])
+    .gives(PLAIN),
     Route::get(
         "/topics/{topic}/audit",
         READ,
@@ -262,6 +297,7 @@ fn described(topic: &Topic) -> Result<Value> {
         "retention_bytes": retention.bytes,
         "retention_records": retention.records,
         "compact": retention.compact,
+        "retention_groups_age": retention.groups_age_ns.map(|age| age as f64 / 1e9),
         "compression": compression.map(|packed| packed.to_string()),
         "offsets": offsets.collect::<Result<Vec<_>>>()?,
     }))
@@ -274,7 +310,7 @@ fn offsets_of(topic: &Topic, partition: u32) -> Result<Value> {
 
 /// Takes over what a body says of a topic's options.
 fn read_options(members: &mut Members, mut options: TopicOptions) -> Result<TopicOptions> {
-    let TopicRetention { age_ns, bytes, records, compact } = options.retention;
+    let TopicRetention { age_ns, bytes, records, compact, groups_age_ns } = options.retention;
     // What is named as null has no bound; what is not named stays.
     let retention = TopicRetention {
         age_ns: match members.has("retention_age") {
@@ -290,6 +326,10 @@ fn read_options(members: &mut Members, mut options: TopicOptions) -> Result<Topi
             false => records,
         },
         compact: members.truth("compact")?.unwrap_or(compact),
+        groups_age_ns: match members.has("retention_groups_age") {
+            true => members.duration_ns("retention_groups_age")?,
+            false => groups_age_ns,
+        },
     };
     options.retention = retention;
     options.partitions = members.number("partitions")?.unwrap_or(options.partitions);
@@ -352,7 +392,11 @@ async fn retain(question: Question) -> Result<Response> {
     let (state, name) = question.named()?;
     blocking(move || {
         let thrown = state.topic(&name)?.retain()?;
-        Ok(success(json!({ "expired": thrown.expired, "superseded": thrown.superseded })))
+        Ok(success(json!({
+            "expired": thrown.expired,
+            "superseded": thrown.superseded,
+            "groups": thrown.groups,
+        })))
     })
     .await
 }

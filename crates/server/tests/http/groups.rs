@@ -174,3 +174,56 @@ fn options_that_make_no_sense_and_topics_that_are_not_there_are_refused() {
     // The first one is still there.
     assert_eq!(values(&poll(&server, "m", "")).len(), 0);
 }
+
+#[test]
+fn groups_are_put_at_a_time_listed_over_the_store_and_deleted() {
+    let server = with_topic("t", 1);
+    let records: Vec<Value> = (0..5)
+        .map(|n| json!({ "value": n.to_string(), "timestamp": n * 1_000_000_000_i64 }))
+        .collect();
+    send(&server, "t", &records.into()).data();
+    let put = |to: Value| server.json("PUT", "/topics/t/groups/g", &to);
+    for (to, offset) in [
+        (json!({ "to": "1970-01-01T00:00:02Z" }), 2),
+        (json!({ "to": "latest" }), 5),
+        (json!({ "to": "earliest" }), 0),
+        (json!({ "offset": 3 }), 3),
+    ] {
+        assert_eq!(put(to).data()["offsets"][0]["committed"], offset);
+    }
+    for wrong in [json!({}), json!({ "to": "soon" }), json!({ "to": "latest", "offset": 1 })] {
+        put(wrong).error(400);
+    }
+    let member = join(&server, &json!({}));
+    poll(&server, &member, "");
+    let all = server.get("/groups").data();
+    let at = json!([{ "topic": "t", "partition": 0, "committed": 3 }]);
+    let reads = json!([{ "member": member, "partitions": [{ "topic": "t", "partition": 0 }] }]);
+    assert_eq!(all, json!([{ "group": "g", "offsets": at, "members": reads }]));
+    assert!(server.delete("/topics/t/groups/g").error(409).contains("has members"));
+    server.delete(&format!("{MEMBERS}/{member}")).data();
+    let deleted = server.delete("/topics/t/groups/g").data();
+    assert_eq!(deleted, json!({ "deleted": "g", "partitions": 1 }));
+    server.delete("/topics/t/groups/g").error(404);
+    assert_eq!(server.get("/groups").data(), json!([]));
+}
+
+#[test]
+fn a_heartbeat_tells_what_others_wait_for_and_lets_go_of_nothing() {
+    let server = with_topic("t", 2);
+    let slow = join(&server, &json!({ "poll_interval_max": "1h" }));
+    poll(&server, &slow, "");
+    let beat = || server.json("POST", &format!("{MEMBERS}/{slow}/heartbeat"), &Value::Null);
+    assert_eq!(beat().data(), json!({ "wanted_back": [] }));
+    let other = join(&server, &json!({}));
+    assert_eq!(beat().data(), json!({ "wanted_back": [1] }));
+    assert_eq!(poll(&server, &other, "")["assignment"], json!([]));
+    poll(&server, &slow, "");
+    assert_eq!(beat().data(), json!({ "wanted_back": [] }));
+    let assignment = poll(&server, &other, "")["assignment"].clone();
+    assert_eq!(assignment, json!([{ "topic": "t", "partition": 1, "next": 0 }]));
+    server.delete(&format!("{MEMBERS}/{slow}")).data();
+    assert!(beat().error(404).contains("no member"));
+    let odd = server.json("POST", MEMBERS, &json!({ "poll_interval_max": "long" }));
+    assert!(odd.error(400).contains("poll_interval_max"));
+}

@@ -1,15 +1,19 @@
 //! Proofs and tiles, read and verified by crates that others wrote, over HTTP as strangers would.
 
+use serde_json::{Value, json};
 use signed_note::{Note, StandardVerifier, VerifierList};
 use timestrata_engine::{Io, Settings, Store};
 use timestrata_merkle::{TlogProof, Verifier};
-use timestrata_topic::{KeyFile, OwnedRecord, Topic, TopicOptions, origin_of, verify_record};
+use timestrata_topic::{
+    KeyFile, OwnedRecord, Topic, TopicOptions, origin_of, verifier_of_log, verify_record,
+};
 use tlog_tiles::{
     Checkpoint, Error, Hash, TileHashReader, TileReader, check_record, check_tree, prove_record,
     record_hash, tree_hash,
 };
 
 use crate::harness::{Answer, Harness};
+use crate::until::until;
 
 const RECORDS: u64 = 700;
 
@@ -189,4 +193,50 @@ fn a_server_audits_its_own_topic() {
     query.cancel();
     let ended = signing.topic.audit_for(0, &query).unwrap_err();
     assert_eq!(ended.kind(), timestrata_engine::ErrorKind::Cancelled);
+}
+
+#[test]
+fn all_partitions_are_signed_at_once_and_verified_by_the_key_that_the_server_gives() {
+    let signing = signing();
+    let server = &signing.server;
+    server.json("PATCH", "/topics/t", &json!({ "partitions": 2 })).data();
+    let signed = server.post("/topics/t/checkpoints", "", b"").data();
+    let is_new: Vec<&Value> = signed.as_array().unwrap().iter().map(|one| &one["new"]).collect();
+    assert_eq!(is_new, [&json!(true), &json!(true)]);
+    for partition in 0..2 {
+        let key = server.get(&format!("/topics/t/vkey?partition={partition}")).text().to_owned();
+        let key: Verifier = key.trim().parse().unwrap();
+        assert_eq!(key, verifier_of_log(&signing.key, "t", partition).unwrap());
+        let note =
+            server.get(&format!("/topics/t/checkpoint?partition={partition}")).text().to_owned();
+        timestrata_merkle::Checkpoint::open(note.as_bytes(), &key).unwrap();
+    }
+    append(server, 0..1);
+    let again = server.post("/topics/t/checkpoints", "", b"").data();
+    let changed: Vec<&Value> = again.as_array().unwrap().iter().map(|one| &one["new"]).collect();
+    assert_eq!(changed.iter().filter(|new| ***new == json!(true)).count(), 1);
+    server.get("/topics/t/vkey?partition=2").error(400);
+    let server = Harness::new();
+    server.json("PUT", "/topics/t", &json!({})).data();
+    assert!(server.post("/topics/t/checkpoints", "", b"").error(403).contains("key_file"));
+    assert!(server.get("/topics/t/vkey").error(403).contains("key_file"));
+}
+
+#[test]
+fn a_server_signs_what_is_new_by_itself_where_it_is_told_how_often() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("signing.key");
+    KeyFile::generate(&Io::os(), &path, "example.com/log").unwrap();
+    let store = Store::memory(Settings::default()).unwrap();
+    let topic = Topic::create(&store, "t", &TopicOptions::default()).unwrap();
+    let settings =
+        [("topics.key_file", path.to_str().unwrap()), ("topics.checkpoint_interval", "5ms")];
+    let server = Harness::on(store, &settings, None);
+    let size = || {
+        let note = topic.last_checkpoint(0).unwrap().unwrap_or_default();
+        String::from_utf8(note).unwrap().lines().nth(1).map(str::to_owned)
+    };
+    until(|| size().as_deref() == Some("0"));
+    append(&server, 0..7);
+    until(|| size().as_deref() == Some("7"));
 }

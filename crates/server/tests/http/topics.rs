@@ -455,3 +455,20 @@ fn a_store_that_is_only_read_follows_its_writer_and_takes_nothing() {
         assert_eq!(values(&waiting.join().unwrap()), ["seen"]);
     });
 }
+
+#[test]
+fn a_value_may_be_an_object_and_is_kept_as_it_was_written() {
+    let server = with_topic("t", 1);
+    let list =
+        br#"[{"value": {"cents": 1.10}}, {"key": "k", "value": [1, 2]}, {"value": "plain"}]"#;
+    server.post("/topics/t/records", "application/json", list).data();
+    let line = b"{\"value\": {\"n\": 123456789012345678901234567890}}\n";
+    server.post("/topics/t/records", LINES, line).data();
+    let data = server.get("/topics/t/records").data();
+    let kept =
+        [r#"{"cents": 1.10}"#, "[1, 2]", "plain", r#"{"n": 123456789012345678901234567890}"#];
+    assert_eq!(values(&data), kept);
+    let number = server.post("/topics/t/records", "application/json", br#"[{"value": 5}]"#);
+    let error = number.error(400);
+    assert!(error.contains("record 0: value must be"), "{error}");
+}

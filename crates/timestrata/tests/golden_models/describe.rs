@@ -123,6 +123,7 @@ fn put_partition(text: &mut String, topic: &Topic, partition: u32) {
 /// are as they were when these were written.
 fn known_then(options: &impl std::fmt::Debug) -> String {
     format!("{options:?}")
+        .replace(", groups_age_ns: None", "")
         .replace(", compression: None", "")
         .replace(", compression: Some(Usual)", "")
 }

@@ -38,6 +38,8 @@ pub(super) struct Beat<'a> {
     pub(super) now_ns: u64,
     /// After how long without a word it is taken for dead.
     pub(super) session_ns: u64,
+    /// The same without a poll, whatever else is heard of it.
+    pub(super) poll_interval_max_ns: u64,
 }
 
 /// What a member has.
@@ -64,15 +66,23 @@ struct Group {
 struct Member {
     topics: BTreeSet<String>,
     heard_ns: u64,
+    polled_ns: u64,
     session_ns: u64,
+    poll_interval_max_ns: u64,
+}
+
+impl Member {
+    fn is_alive(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.heard_ns) <= self.session_ns
+            && now_ns.saturating_sub(self.polled_ns) <= self.poll_interval_max_ns
+    }
 }
 
 impl Group {
     /// Removes members that have not been heard of; whether there were any.
     fn bury(&mut self, now_ns: u64) -> bool {
         let before = self.members.len();
-        self.members
-            .retain(|_, member| now_ns.saturating_sub(member.heard_ns) <= member.session_ns);
+        self.members.retain(|_, member| member.is_alive(now_ns));
         let is_changed = self.members.len() < before;
         if is_changed {
             let members = &self.members;
@@ -100,11 +110,17 @@ impl Group {
         }
         let owned = self.owned.iter().filter(|(_, owner)| *owner == member);
         let owned: BTreeSet<_> = owned.map(|(partition, _)| partition.clone()).collect();
-        let is_its = |partition: &&TopicPartition| {
-            self.target.get(*partition).is_some_and(|owner| owner == member)
-        };
-        let wanted_back = owned.iter().filter(|partition| !is_its(partition)).cloned().collect();
+        let wanted_back = self.wanted_back_of(member);
         Share { generation: self.generation, owned, wanted_back }
+    }
+
+    /// What a member has and by the target is another's.
+    fn wanted_back_of(&self, member: &str) -> BTreeSet<TopicPartition> {
+        let is_its = |partition: &TopicPartition| {
+            self.target.get(partition).is_some_and(|owner| owner == member)
+        };
+        let owned = self.owned.iter().filter(|(_, owner)| *owner == member);
+        owned.map(|(partition, _)| partition).filter(|its| !is_its(its)).cloned().collect()
     }
 }
 
@@ -131,8 +147,14 @@ impl Groups {
                 group.strategy
             ));
         }
-        let (topics, heard_ns, session_ns) = (beat.topics.clone(), beat.now_ns, beat.session_ns);
-        group.members.insert(beat.member.to_owned(), Member { topics, heard_ns, session_ns });
+        let member = Member {
+            topics: beat.topics.clone(),
+            heard_ns: beat.now_ns,
+            polled_ns: beat.now_ns,
+            session_ns: beat.session_ns,
+            poll_interval_max_ns: beat.poll_interval_max_ns,
+        };
+        group.members.insert(beat.member.to_owned(), member);
         group.partitions.clone_from(beat.partitions);
         group.share_out();
         Ok(group.share_of(beat.member))
@@ -149,6 +171,7 @@ impl Groups {
         let member =
             group.members.get_mut(beat.member).ok_or_else(|| fenced(beat.group, beat.member))?;
         member.heard_ns = beat.now_ns;
+        member.polled_ns = beat.now_ns;
         if member.topics != *beat.topics {
             member.topics.clone_from(beat.topics);
             is_changed = true;
@@ -161,6 +184,25 @@ impl Groups {
             group.share_out();
         }
         Ok(group.share_of(beat.member))
+    }
+
+    /// Hears of a member that does not ask for records just now. What others are waiting for of what it has.
+    ///
+    /// # Errors
+    /// `Conflict` if it was taken for dead meanwhile.
+    pub(super) fn heartbeat(
+        &self,
+        group: &str,
+        member: &str,
+        now_ns: u64,
+    ) -> Result<BTreeSet<TopicPartition>> {
+        let mut groups = self.groups.lock();
+        let found = groups.get_mut(group).ok_or_else(|| fenced(group, member))?;
+        if found.bury(now_ns) {
+            found.share_out();
+        }
+        found.members.get_mut(member).ok_or_else(|| fenced(group, member))?.heard_ns = now_ns;
+        Ok(found.wanted_back_of(member))
     }
 
     /// Lets go of partitions that others are waiting for.
@@ -219,15 +261,9 @@ impl Groups {
         partition: &TopicPartition,
         now_ns: u64,
     ) -> Result<()> {
-        let mut groups = self.groups.lock();
-        let Some(found) = groups.get_mut(group) else { return Ok(()) };
-        if found.bury(now_ns) {
-            found.share_out();
-        }
-        let mut members = found.members.iter();
-        match members.find(|(_, member)| member.topics.contains(&partition.topic)) {
+        match self.member_of_topic(group, &partition.topic, now_ns) {
             None => Ok(()),
-            Some((member, _)) => Err(Error::new(
+            Some(member) => Err(Error::new(
                 ErrorKind::Conflict,
                 format!(
                     "group '{group}' has members, such as '{member}', who share topic '{}': who reads \
@@ -236,6 +272,24 @@ impl Groups {
                 ),
             )),
         }
+    }
+
+    /// A member that a group has now and that shares a topic.
+    pub(super) fn member_of_topic(&self, group: &str, topic: &str, now_ns: u64) -> Option<String> {
+        let mut groups = self.groups.lock();
+        let found = groups.get_mut(group)?;
+        if found.bury(now_ns) {
+            found.share_out();
+        }
+        let mut members = found.members.iter();
+        members.find(|(_, member)| member.topics.contains(topic)).map(|(name, _)| name.clone())
+    }
+
+    /// Names of the groups that have members now.
+    pub(super) fn names(&self, now_ns: u64) -> Vec<String> {
+        let groups = self.groups.lock();
+        let is_alive = |group: &Group| group.members.values().any(|member| member.is_alive(now_ns));
+        groups.iter().filter(|(_, group)| is_alive(group)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Members of a group and what each has.
@@ -253,7 +307,7 @@ impl Groups {
 fn fenced(group: &str, member: &str) -> Error {
     let what = format!(
         "'{member}' is no member of group '{group}' (any more): it was not heard of for longer than \
-         its session lasts, or has left"
+         its session lasts, has not polled for longer than it may, or has left"
     );
     Error::new(ErrorKind::Conflict, what)
 }

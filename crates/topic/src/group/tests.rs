@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 const SESSION: u64 = 10;
+const POLL_INTERVAL: u64 = 25;
 
 /// A group of topic `t` with some partitions, and a clock.
 struct World {
@@ -30,6 +31,7 @@ impl World {
             partitions: &self.partitions,
             now_ns: self.now,
             session_ns: SESSION,
+            poll_interval_max_ns: POLL_INTERVAL,
         }
     }
 
@@ -169,4 +171,27 @@ proptest! {
         let least = partitions as usize / members.len();
         prop_assert!(members.values().all(|has| has.len() >= least), "{members:?}");
     }
+}
+
+/// The story: a handler that took longer than the session lost its partitions, and its records were given again.
+#[test]
+fn a_heart_that_beats_keeps_partitions_and_one_who_hangs_loses_them_all_the_same() {
+    let mut world = World::new(2);
+    assert_eq!(numbers(&world.join("slow").owned), [0, 1]);
+    world.now += SESSION;
+    world.join("b");
+    assert_eq!(numbers(&world.groups.heartbeat("g", "slow", world.now).unwrap()), [1]);
+    world.now += SESSION;
+    // It did not poll since, and is alive: b has still nothing.
+    assert!(world.beat("b").unwrap().owned.is_empty());
+    world.groups.heartbeat("g", "slow", world.now).unwrap();
+    world.groups.check_owner("g", "slow", &partition(0)).unwrap();
+    // Five more are the longest that it may go without a poll.
+    world.now += POLL_INTERVAL - 2 * SESSION;
+    world.groups.heartbeat("g", "slow", world.now).unwrap();
+    world.now += 1;
+    let error = world.groups.heartbeat("g", "slow", world.now).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(numbers(&world.beat("b").unwrap().owned), [0, 1]);
+    assert!(world.groups.check_owner("g", "slow", &partition(0)).is_err());
 }

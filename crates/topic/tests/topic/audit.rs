@@ -92,6 +92,21 @@ fn an_altered_record_is_named() {
     assert!(found(topic.audit(0)).contains("the record at offset 40000 was altered"));
 }
 
+/// The story: an audit ended with what it found first, so that nobody knew how much was changed.
+#[test]
+fn all_that_was_altered_is_named_up_to_a_bound() {
+    let (store, topic) = filled();
+    for offset in 0..25 {
+        alter(&store, "t/0", 1_000 * offset, 3, |bytes| flip_last(bytes));
+    }
+    alter(&store, "t/0t", 768 << 3, 1, |bytes| flip_last(bytes));
+    let found = found(topic.audit(0));
+    for words in ["the record at offset 0 was altered", "offset 19000 was altered", "and 6 more"] {
+        assert!(found.contains(words), "{found}");
+    }
+    assert!(!found.contains("offset 20000"), "{found}");
+}
+
 #[test]
 fn an_altered_tile_is_named() {
     let (store, topic) = filled();

@@ -63,3 +63,31 @@ fn a_record_is_written_as_its_tree_is() {
     let none = Record::default().to_json("t", 0, 0);
     assert_eq!((&none["key"], &none["value"]), (&Value::Null, &Value::Null));
 }
+
+/// The story: a value that was an object had to be quoted first, in every shell and every program.
+#[test]
+fn a_value_may_be_an_object_or_a_list_and_is_kept_digit_by_digit() {
+    let value = |text: &str| OwnedRecord::of_json_text(text).map(|(record, _)| record.value);
+    for text in [r#"{"a": 1.10, "n": 123456789012345678901234567890}"#, "[1, [2]]", "{}", "[]"] {
+        let record = format!(r#"{{"value": {text} , "key": "k", "partition": 3}}"#);
+        assert_eq!(value(&record).unwrap().as_deref(), Some(text.as_bytes()), "{text}");
+        let (read, place) = OwnedRecord::of_json_text(&record).unwrap();
+        assert_eq!((read.key.as_deref(), place.partition), (Some(&b"k"[..]), Some(3)));
+    }
+    assert_eq!(value(r#"{"value": {"base64": "/w=="}}"#).unwrap(), Some(vec![0xff]));
+    let odd = r#"{"value": {"base64": "/w==", "more": 1}}"#;
+    assert_eq!(value(odd).unwrap().as_deref(), Some(&br#"{"base64": "/w==", "more": 1}"#[..]));
+    assert_eq!(value(r#"{"value": null}"#).unwrap(), None);
+    assert_eq!(value(r#"{"value": "text"}"#).unwrap().as_deref(), Some(&b"text"[..]));
+    for wrong in [
+        r#"{"value": 5}"#,
+        r#"{"value": true}"#,
+        r#"{"key": {"a": 1}}"#,
+        r#"{"value": {"base64": "?"}}"#,
+        r#"[{"value": "x"}]"#,
+        r#"{"value": {"a": }}"#,
+        "",
+    ] {
+        assert!(value(wrong).is_err(), "{wrong}");
+    }
+}

@@ -4,11 +4,14 @@ mod audit;
 mod checkpoints;
 mod consumers;
 mod epochs;
+mod groups;
 mod json;
 mod other_readers;
 mod proofs;
+mod published;
 mod records;
 mod retention;
+mod standing;
 mod syncs;
 #[path = "../../../engine/tests/engine/support/watched_disk.rs"]
 mod watched_disk;

@@ -2,16 +2,16 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use timestrata_engine::{Access, Clock, Durability, Io, Maintenance, Settings, Store};
+use timestrata_engine::{Clock, Durability, Io, Settings, Store};
 use timestrata_merkle::{Hash, verify_consistency, verify_inclusion};
 use timestrata_topic::{
     Consumer, ConsumerOptions, PollLimits, Record, Records, SendOptions, Thrown, Topic,
     TopicOptions, TopicPartition, TopicRetention,
 };
+
+use crate::standing::{DAY_S, SECOND_NS, standing};
 
 const WRITTEN: SendOptions<'static> = SendOptions {
     partition: None,
@@ -55,7 +55,7 @@ fn the_oldest_records_go_by_number() {
     let store = memory();
     let of = topic(&store, TopicRetention { records: Some(300), ..TopicRetention::default() });
     send(&of, 0..1_000);
-    assert_eq!(of.retain().unwrap(), Thrown { expired: 700, superseded: 0 });
+    assert_eq!(of.retain().unwrap(), Thrown { expired: 700, superseded: 0, groups: 0 });
     assert_eq!(of.offsets(0).unwrap(), 700..1_000);
     assert_eq!(kept(&of), (700..1_000).collect::<Vec<_>>());
     assert_eq!(of.retain().unwrap(), Thrown::default());
@@ -126,7 +126,7 @@ fn of_each_key_the_last_record_stays() {
     let thrown = of.retain().unwrap();
     // Key 11 was gone for a while.
     let expected: Vec<u64> = (412..520).collect();
-    assert_eq!(thrown, Thrown { expired: 0, superseded: 412 });
+    assert_eq!(thrown, Thrown { expired: 0, superseded: 412, groups: 0 });
     assert_eq!(kept(&of), expected);
     assert_eq!(of.retain().unwrap(), Thrown::default());
     assert!(of.get(0, 411).unwrap().is_none());
@@ -227,38 +227,6 @@ fn an_offset_is_found_by_time_wherever_it_is() {
     of.set_retention(TopicRetention { records: Some(1_000), ..TopicRetention::default() }).unwrap();
     of.retain().unwrap();
     assert_eq!(of.offset_at_time(0, 0).unwrap(), Some(69_000));
-}
-
-/// A wall clock that stands where it is put.
-#[derive(Debug)]
-struct Standing(AtomicI64);
-
-impl Clock for Standing {
-    fn monotonic_ns(&self) -> u64 {
-        self.wall_ns().unsigned_abs()
-    }
-
-    fn wall_ns(&self) -> i64 {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
-impl Standing {
-    fn go_on(&self, seconds: i64) {
-        self.0.fetch_add(seconds * SECOND_NS, Ordering::SeqCst);
-    }
-}
-
-const SECOND_NS: i64 = 1_000_000_000;
-const DAY_S: i64 = 24 * 3_600;
-
-/// A store whose clock stands at the year 2001, and the clock.
-fn standing() -> (Store, Arc<Standing>) {
-    let clock = Arc::new(Standing(AtomicI64::new(SECOND_NS * SECOND_NS)));
-    let io = Io { clock: Arc::clone(&clock) as _, ..Io::memory() };
-    let settings = Settings { maintenance: Maintenance::Manual, ..Settings::default() };
-    let store = Store::open_with(io, Path::new("store"), Access::Write, settings).unwrap();
-    (store, clock)
 }
 
 /// Records of a backfill are older than a day when they come; consumers that are behind must learn all

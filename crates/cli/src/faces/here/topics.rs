@@ -1,17 +1,21 @@
 //! Topics of a store that was opened.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use timestrata::merkle::{AddCheckpoint, Witness};
 use timestrata::topic::{
-    Consumer, ConsumerOptions, KeyFile, OwnedRecord, PollLimits, Polled, Record, SendOptions,
-    Stamp, Topic, TopicOptions, TopicPartition, TopicRetention,
+    Consumer, ConsumerOptions, GroupStart, KeyFile, OwnedRecord, PartitionCheckpoint, PollLimits,
+    Polled, Record, SendOptions, Stamp, Topic, TopicOptions, TopicPartition, TopicRetention,
+    text_of_hashes,
 };
 use timestrata::{ErrorKind, Io, Store};
 
 use super::super::{
-    ExportedTiles, GroupPlace, RecordsFace, Start, StartPlace, TakeRecord, TopicFace,
+    ExportedTiles, GroupPlace, RecordsFace, RetentionChange, Start, StartPlace, TakeRecord,
+    TopicFace,
 };
 use super::DURABILITY;
 use crate::failure::{Failure, Result};
@@ -60,6 +64,7 @@ impl TopicFace for OpenedTopic {
             "retention_bytes": retention.bytes,
             "retention_records": retention.records,
             "compact": retention.compact,
+            "retention_groups_age_seconds": retention.groups_age_ns.map(|age| age as f64 / 1e9),
             "compression": compression.map(|packed| packed.to_string()),
             "partitions": list,
         }))
@@ -69,12 +74,22 @@ impl TopicFace for OpenedTopic {
         Ok(self.topic.partitions())
     }
 
-    fn change(&self, partitions: Option<u32>, retention: Option<TopicRetention>) -> Result<()> {
+    fn change(&self, partitions: Option<u32>, retention: &RetentionChange) -> Result<()> {
         if let Some(partitions) = partitions {
             self.topic.set_partitions(partitions)?;
         }
-        if let Some(retention) = retention {
-            self.topic.set_retention(retention)?;
+        let before = self.topic.options().retention;
+        let kept = if retention.keep_all { TopicRetention::default() } else { before };
+        let TopicRetention { age_ns, bytes, records, compact, groups_age_ns } = retention.named;
+        let wanted = TopicRetention {
+            age_ns: age_ns.or(kept.age_ns),
+            bytes: bytes.or(kept.bytes),
+            records: records.or(kept.records),
+            compact: compact || kept.compact,
+            groups_age_ns: groups_age_ns.or(kept.groups_age_ns),
+        };
+        if wanted != before {
+            self.topic.set_retention(wanted)?;
         }
         Ok(())
     }
@@ -104,15 +119,42 @@ impl TopicFace for OpenedTopic {
         let mut found = Vec::new();
         for (group, offsets) in self.topic.groups()? {
             for (partition, committed) in offsets {
-                let end = self.topic.offsets(partition)?.end;
-                found.push(GroupPlace { group: group.clone(), partition, committed, end });
+                found.push(GroupPlace {
+                    group: group.clone(),
+                    partition: Some(partition),
+                    committed: Some(committed),
+                    end: Some(self.topic.offsets(partition)?.end),
+                    // Whoever opens a store for one command has no members in it.
+                    member: None,
+                });
             }
         }
         Ok(found)
     }
 
-    fn reset_group(&self, group: &str, partition: u32, offset: u64) -> Result<()> {
-        Ok(self.topic.reset_group(group, partition, offset)?)
+    fn reset_group(&self, group: &str, partition: u32, to: GroupStart) -> Result<u64> {
+        Ok(self.topic.reset_group_to(group, partition, to)?)
+    }
+
+    fn delete_group(&self, group: &str) -> Result<u64> {
+        Ok(self.topic.delete_group(group)? as u64)
+    }
+
+    fn offsets_at(&self, place: StartPlace) -> Result<BTreeMap<u32, u64>> {
+        let of = |partition| {
+            let offsets = self.topic.offsets(partition)?;
+            let offset = match place {
+                StartPlace::Earliest => offsets.start,
+                StartPlace::Latest => offsets.end,
+                StartPlace::Offset(offset) => offset,
+                StartPlace::Last(records) => offsets.end.saturating_sub(records).max(offsets.start),
+                StartPlace::Time(time) => {
+                    self.topic.offset_at_time(partition, time)?.unwrap_or(offsets.end)
+                }
+            };
+            Ok((partition, offset))
+        };
+        (0..self.topic.partitions()).map(of).collect()
     }
 
     fn prove(&self, partition: u32, offset: u64, key: Option<&Path>) -> Result<String> {
@@ -128,6 +170,37 @@ impl TopicFace for OpenedTopic {
 
     fn checkpoint(&self, partition: u32, key: Option<&Path>) -> Result<String> {
         Ok(self.topic.checkpoint_by(partition, &key_file(key)?)?)
+    }
+
+    fn checkpoint_all(&self, key: Option<&Path>) -> Result<Vec<PartitionCheckpoint>> {
+        Ok(self.topic.checkpoint_all(&key_file(key)?)?)
+    }
+
+    fn cosignature_request(&self, partition: u32, old: u64) -> Result<AddCheckpoint> {
+        Ok(self.topic.cosignature_request(partition, old)?)
+    }
+
+    fn add_cosignatures(
+        &self,
+        partition: u32,
+        asked: &AddCheckpoint,
+        answer: &str,
+        witnesses: &[Witness],
+        key: Option<&Path>,
+    ) -> Result<Vec<String>> {
+        let key = key.map(|key| key_file(Some(key))).transpose()?;
+        let seen =
+            self.topic.add_cosignatures(partition, asked, answer, witnesses, key.as_ref())?;
+        Ok(seen.iter().map(ToString::to_string).collect())
+    }
+
+    fn has_checkpoint(&self, partition: u32) -> Result<bool> {
+        Ok(self.topic.last_checkpoint(partition)?.is_some())
+    }
+
+    fn consistency(&self, partition: u32, old: u64, new: Option<u64>) -> Result<String> {
+        let (new, _) = self.topic.root(partition, new)?;
+        Ok(text_of_hashes(&self.topic.consistency_proof(partition, old, new)?))
     }
 
     fn export_tiles(&self, partition: u32, folder: &Path) -> Result<ExportedTiles> {
@@ -157,23 +230,15 @@ impl OpenedTopic {
             return Ok(consumer);
         }
         consumer.refresh()?;
+        let Start::At(_, start) = start else { return Ok(consumer) };
+        let offsets = self.offsets_at(*start)?;
         let places: Vec<TopicPartition> = consumer.assignment().cloned().collect();
         for place in &places {
-            let offsets = self.topic.offsets(place.partition)?;
+            let Some(offset) = offsets.get(&place.partition) else { continue };
             match start {
-                Start::Last(records) => {
-                    let first = offsets.end.saturating_sub(*records).max(offsets.start);
-                    consumer.seek(place, first)?;
-                }
-                Start::At(_, StartPlace::Latest) => consumer.seek(place, offsets.end)?,
                 // Past the end of a partition, nothing is printed before it has come so far.
-                Start::At(_, StartPlace::Offset(offset)) => {
-                    consumer.seek_or_wait(place, *offset)?;
-                }
-                Start::At(_, StartPlace::Time(time)) => {
-                    consumer.seek_to_time(place, *time)?;
-                }
-                Start::Group(_) | Start::At(_, StartPlace::Earliest) => {}
+                StartPlace::Offset(_) => consumer.seek_or_wait(place, *offset)?,
+                _ => consumer.seek(place, *offset)?,
             }
         }
         Ok(consumer)

@@ -8,7 +8,7 @@ use timestrata::timelog::Unit;
 use timestrata::topic::OwnedRecord;
 use timestrata_client::Request;
 
-use super::super::{RecordsFace, Start, StartPlace, TakeRecord};
+use super::super::{RecordsFace, Start, StartPlace, TakeRecord, TopicFace};
 use super::topics::ServedTopic;
 use super::{list, number, partition_of, text, unlike};
 use crate::failure::Result;
@@ -61,21 +61,20 @@ pub(super) struct Positions {
 
 impl Positions {
     fn begin(topic: ServedTopic, start: &Start) -> Result<Self> {
-        let only = match start {
-            Start::At(only, _) => *only,
-            _ => None,
+        let (only, start) = match start {
+            Start::At(only, start) => (*only, *start),
+            Start::Group(_) => (None, StartPlace::Earliest),
         };
         let mut places = BTreeMap::new();
-        for of in list(&topic.get("offsets").json()?, "offsets")? {
-            let (first, end) = (number(of, "first")?, number(of, "end")?);
-            let place = match start {
-                Start::Last(records) => end.saturating_sub(*records).max(first).to_string(),
-                Start::At(_, StartPlace::Latest) => end.to_string(),
-                Start::At(_, StartPlace::Offset(offset)) => offset.to_string(),
-                Start::At(_, StartPlace::Time(time)) => times::format(*time, Unit::Nano),
-                Start::Group(_) | Start::At(_, StartPlace::Earliest) => "earliest".to_owned(),
-            };
-            places.insert(partition_of(of)?, place);
+        // A place that the server finds itself is asked for as it is: it may not be there yet.
+        let as_asked = match start {
+            StartPlace::Time(time) => Some(times::format(time, Unit::Nano)),
+            StartPlace::Earliest => Some("earliest".to_owned()),
+            _ => None,
+        };
+        for (partition, offset) in topic.offsets_at(start)? {
+            let place = as_asked.clone().unwrap_or_else(|| offset.to_string());
+            places.insert(partition, place);
         }
         if let Some(only) = only {
             let place = places.remove(&only).unwrap_or_else(|| "earliest".to_owned());

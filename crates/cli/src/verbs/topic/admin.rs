@@ -10,7 +10,7 @@ use timestrata::{Access, RunCompression};
 
 use super::super::{counted, grouped, verbs};
 use super::Opened;
-use crate::faces::{Kind, StoreArg};
+use crate::faces::{Kind, RetentionChange, StoreArg};
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::output::table::Table;
@@ -94,17 +94,20 @@ struct RetentionArgs {
     /// Throw away of each key all but the last record.
     #[arg(long)]
     compact: bool,
+    /// Forget groups that have no members and committed nothing for so long.
+    #[arg(long, value_name = "SPAN", value_parser = times::span)]
+    retention_groups_age: Option<Duration>,
 }
 
 impl RetentionArgs {
     fn retention(&self) -> TopicRetention {
-        let age_ns =
-            self.retention_age.map(|age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
+        let nanoseconds = |age: Duration| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
         TopicRetention {
-            age_ns,
+            age_ns: self.retention_age.map(nanoseconds),
             bytes: self.retention_bytes,
             records: self.retention_records,
             compact: self.compact,
+            groups_age_ns: self.retention_groups_age.map(nanoseconds),
         }
     }
 }
@@ -127,7 +130,7 @@ struct Describe {
     form: FormArg<ReportFormat>,
 }
 
-/// Have more partitions, or another retention (all of it is set anew).
+/// Have more partitions, or another retention: what is not named stays as it is.
 #[derive(Debug, Args)]
 struct Set {
     #[command(flatten)]
@@ -135,9 +138,9 @@ struct Set {
     /// How many partitions: never fewer than there are. Keys go to other partitions then.
     #[arg(long)]
     partitions: Option<u32>,
-    /// Keep everything.
+    /// Keep everything: no bound that was said before counts any more.
     #[arg(long, conflicts_with_all = ["retention_age", "retention_bytes", "retention_records",
-                                      "compact"])]
+                                      "compact", "retention_groups_age"])]
     keep_all: bool,
     #[command(flatten)]
     retention: RetentionArgs,
@@ -265,9 +268,9 @@ fn describe(arguments: &Describe) -> Result<()> {
 
 fn set(arguments: &Set) -> Result<()> {
     let (store, topic) = arguments.topic.open(Access::WriteExisting)?;
-    let retention = arguments.retention.retention();
-    let is_said = arguments.keep_all || retention != TopicRetention::default();
-    topic.change(arguments.partitions, is_said.then_some(retention))?;
+    let named = arguments.retention.retention();
+    let retention = RetentionChange { keep_all: arguments.keep_all, named };
+    topic.change(arguments.partitions, &retention)?;
     store.close()?;
     Ok(())
 }

@@ -1,25 +1,21 @@
 //! `timestrata consume` and `timestrata tail`.
 
-use std::io::{self, BufWriter, Write};
-use std::time::Duration;
-
 use clap::{Args, ValueEnum};
 use timestrata::Access;
 use timestrata::logs::filter::Filter;
-use timestrata::timelog::Unit;
-use timestrata::topic::Record;
 
 use super::super::logs;
 use super::TopicOfStore;
+use super::pattern::{Pattern, unescaped};
+use super::place::place;
+use super::printing::{Printed, RecordForm, print};
 use crate::at::At;
-use crate::faces::{Kind, RecordsFace, Start, StartPlace, StoreArg};
+use crate::faces::{Kind, Start, StartPlace, StoreArg};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Form, FormArg};
-use crate::times::{self, Integers};
+use crate::times;
 
-/// How long one look for new records takes at most.
-const LOOK: Duration = Duration::from_secs(1);
 /// Records that `tail` begins with.
 const TAIL_RECORDS: u64 = 10;
 
@@ -29,30 +25,55 @@ const TAIL_RECORDS: u64 = 10;
 Without a group nothing is remembered, and a store that is being written can be read. With one, \
 reading goes on where the group has committed, and what was printed is committed.
 
+A pattern has %s and %S for the value and its bytes, %k and %K for the key, %t topic, %p partition, %o offset, %T time in \
+milliseconds since 1970, %h headers, and \\n and the like; nothing stands behind a record but what it says.
+
 Examples:
   timestrata consume ./store payments
   timestrata consume ./store payments --from 17 --limit 1 --format json
   timestrata consume ./store payments --from 2026-01-01T00:00:00Z --follow
+  timestrata consume ./store payments -o -5 -f '%p:%o %k=%s\\n'
   timestrata consume ./store payments --group ledger")]
 pub(crate) struct ConsumeArgs {
     #[command(flatten)]
     of: TopicOfStore,
-    /// Where to begin: an offset, a time, 'earliest' or 'latest'. Of partitions that end before an offset
-    /// nothing is printed until they have come so far.
-    #[arg(long, value_name = "PLACE")]
+    /// Where to begin: an offset, the last so many ('-5'), a time, 'earliest' or 'latest' ('beginning', 'end'). Of
+    /// partitions that end before an offset nothing is printed until they have come so far.
+    #[arg(long, short = 'o', value_name = "PLACE", allow_hyphen_values = true)]
     from: Option<String>,
+    /// The first place that is not printed any more: an offset, a time, or 'latest' as it is now.
+    #[arg(long, value_name = "PLACE", conflicts_with = "group")]
+    to: Option<String>,
     /// Only this partition; default all.
-    #[arg(long)]
+    #[arg(long, short)]
     partition: Option<u32>,
     /// Records at most.
-    #[arg(long, value_name = "RECORDS")]
+    #[arg(long, short = 'c', value_name = "RECORDS")]
     limit: Option<usize>,
     /// Wait for more when all have been printed.
-    #[arg(long, short, conflicts_with = "at")]
+    #[arg(long, short = 'F', conflicts_with = "at")]
     follow: bool,
+    /// End when all have been printed, which is done in any case unless --follow asks for more.
+    #[arg(long, short = 'e', conflicts_with = "follow")]
+    exit: bool,
     /// Go on where this group has committed, and commit what was printed.
     #[arg(long, conflicts_with_all = ["from", "partition", "at"])]
     group: Option<String>,
+    /// Print each record by this pattern.
+    #[arg(long, short = 'f', value_name = "PATTERN", conflicts_with_all = ["format", "json"])]
+    pattern: Option<String>,
+    /// Print the key, and this before the value.
+    #[arg(long, short = 'K', value_name = "TEXT", conflicts_with_all = ["format", "json", "pattern"])]
+    key_delimiter: Option<String>,
+    /// Print this behind each record, in place of a line's end.
+    #[arg(long, short = 'D', value_name = "TEXT", conflicts_with_all = ["json", "pattern"])]
+    delimiter: Option<String>,
+    /// What is printed for a key or a value that is null; default: nothing, as for an empty one.
+    #[arg(long, value_name = "TEXT")]
+    null: Option<String>,
+    /// The same as --null NULL.
+    #[arg(short = 'Z', conflicts_with = "null")]
+    null_by_name: bool,
     #[command(flatten)]
     form: FormArg<RecordFormat>,
     #[command(flatten)]
@@ -96,15 +117,75 @@ impl Form for RecordFormat {
 
 pub(crate) fn run(arguments: &ConsumeArgs) -> Result<()> {
     let start = start_of(arguments)?;
+    let to = arguments.to.as_deref().map(|to| place("--to", to)).transpose()?;
+    let mut of = Printed {
+        topic: &arguments.of.topic,
+        form: arguments.record_form()?,
+        null: match (&arguments.null, arguments.null_by_name) {
+            (Some(null), _) => bytes_of("--null", null)?,
+            (None, is_named) => {
+                if is_named {
+                    b"NULL".to_vec()
+                } else {
+                    Vec::new()
+                }
+            }
+        },
+        limit: arguments.limit,
+        is_following: arguments.follow,
+        ends: None,
+    };
     let (store, topic) = match arguments.group {
         Some(_) => arguments.of.open(Access::WriteExisting)?,
         None => arguments.of.open_at(&arguments.at)?,
     };
+    if let Some(to) = to {
+        let mut ends = topic.offsets_at(to)?;
+        ends.retain(|partition, end| {
+            *end > 0 && arguments.partition.is_none_or(|only| only == *partition)
+        });
+        of.ends = Some(ends);
+    }
     let mut records = topic.read(&start)?;
-    let of = Printed { topic: &arguments.of.topic, form: arguments.form.get() };
-    print(records.as_mut(), &of, arguments.limit, arguments.follow)?;
+    print(records.as_mut(), &of)?;
     records.close()?;
     store.close()
+}
+
+/// What a text on the command line stands for.
+fn bytes_of(option: &str, text: &str) -> Result<Vec<u8>> {
+    unescaped(text).map_err(|what| Failure::usage(format!("{option}: {what}"), "mend it"))
+}
+
+impl ConsumeArgs {
+    fn record_form(&self) -> Result<RecordForm> {
+        if let Some(text) = &self.pattern {
+            let pattern = Pattern::read(text)
+                .map_err(|what| Failure::usage(format!("--pattern: {what}"), "mend the pattern"))?;
+            if !pattern.is_of_a_record() {
+                return Err(Failure::usage(
+                    format!("--pattern: '{}' has nothing of a record in it", times::shorten(text)),
+                    "write such as -f '%s\\n'; to wait for more records say --follow, or -F",
+                ));
+            }
+            return Ok(RecordForm::Pattern(pattern));
+        }
+        let behind = match &self.delimiter {
+            Some(text) => bytes_of("--delimiter", text)?,
+            None => b"\n".to_vec(),
+        };
+        let between = match &self.key_delimiter {
+            Some(text) => Some(bytes_of("--key-delimiter", text)?),
+            None => None,
+        };
+        Ok(match (self.form.get(), between) {
+            (RecordFormat::Keyed, None) => {
+                RecordForm::Text { between: Some(b"\t".to_vec()), behind }
+            }
+            (RecordFormat::Json, None) => RecordForm::Json,
+            (_, between) => RecordForm::Text { between, behind },
+        })
+    }
 }
 
 pub(crate) fn run_tail(arguments: &TailArgs) -> Result<()> {
@@ -126,8 +207,16 @@ pub(crate) fn run_tail(arguments: &TailArgs) -> Result<()> {
         return logs::follow(logs.as_ref(), Filter::default(), start, form, &interrupt);
     }
     let topic = store.open(Access::Read, None)?.topic(name)?;
-    let mut records = topic.read(&Start::Last(*last))?;
-    print(records.as_mut(), &Printed { topic: name, form: format }, None, true)
+    let mut records = topic.read(&Start::At(None, StartPlace::Last(*last)))?;
+    let behind = b"\n".to_vec();
+    let form = match format {
+        RecordFormat::Json => RecordForm::Json,
+        RecordFormat::Text => RecordForm::Text { between: None, behind },
+        RecordFormat::Keyed => RecordForm::Text { between: Some(b"\t".to_vec()), behind },
+    };
+    let null = Vec::new();
+    let of = Printed { topic: name, form, null, limit: None, is_following: true, ends: None };
+    print(records.as_mut(), &of)
 }
 
 fn listening_for_a_log(arguments: &TailArgs) -> Result<Option<Interrupt>> {
@@ -144,69 +233,6 @@ fn start_of(arguments: &ConsumeArgs) -> Result<Start> {
     if let Some(group) = &arguments.group {
         return Ok(Start::Group(group.clone()));
     }
-    let place = match arguments.from.as_deref() {
-        None | Some("earliest") => StartPlace::Earliest,
-        Some("latest") => StartPlace::Latest,
-        Some(from) => match from.parse() {
-            Ok(offset) => StartPlace::Offset(offset),
-            Err(_) => {
-                let time = times::parse(from, Integers::Of(Unit::Nano), Unit::Nano);
-                StartPlace::Time(time.map_err(|problem| {
-                    let hint = "give an offset, a time, 'earliest' or 'latest'";
-                    Failure::usage(format!("--from: {problem}"), hint)
-                })?)
-            }
-        },
-    };
-    Ok(Start::At(arguments.partition, place))
-}
-
-/// What is printed, and how.
-struct Printed<'a> {
-    topic: &'a str,
-    form: RecordFormat,
-}
-
-/// Prints records until there are no more, or there are enough.
-fn print(
-    records: &mut dyn RecordsFace,
-    of: &Printed<'_>,
-    limit: Option<usize>,
-    is_following: bool,
-) -> Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let mut left = limit.unwrap_or(usize::MAX);
-    let timeout = if is_following { LOOK } else { Duration::ZERO };
-    while left > 0 {
-        let taken = records.poll(timeout, left.min(1_000), &mut |partition, offset, record| {
-            write(&mut out, of, partition, offset, record).map_err(Failure::output)
-        })?;
-        if taken == 0 && !is_following {
-            break;
-        }
-        left = left.saturating_sub(taken);
-        out.flush().map_err(Failure::output)?;
-    }
-    Ok(())
-}
-
-fn write(
-    out: &mut impl Write,
-    of: &Printed<'_>,
-    partition: u32,
-    offset: u64,
-    record: &Record<'_>,
-) -> io::Result<()> {
-    match of.form {
-        RecordFormat::Json => {
-            return writeln!(out, "{}", record.to_json(of.topic, partition, offset));
-        }
-        RecordFormat::Text => {}
-        RecordFormat::Keyed => {
-            out.write_all(record.key.unwrap_or_default())?;
-            out.write_all(b"\t")?;
-        }
-    }
-    out.write_all(record.value.unwrap_or_default())?;
-    out.write_all(b"\n")
+    let from = arguments.from.as_deref().map(|from| place("--from", from)).transpose()?;
+    Ok(Start::At(arguments.partition, from.unwrap_or(StartPlace::Earliest)))
 }

@@ -2,12 +2,20 @@
 
 mod admin;
 pub(crate) mod checkpoint;
+pub(crate) mod consistency;
 pub(crate) mod consume;
 pub(crate) mod groups;
+pub(crate) mod kcat;
 pub(crate) mod keygen;
+mod pattern;
+mod place;
+mod printing;
 pub(crate) mod produce;
 pub(crate) mod prove;
+pub(crate) mod verify_consistency;
 pub(crate) mod verify_proof;
+pub(crate) mod vkey;
+pub(crate) mod witness;
 
 pub(crate) use admin::{TopicCommand, run};
 

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use timestrata::merkle::{TlogProof, Verifier};
+use timestrata::merkle::TlogProof;
 use timestrata::topic::{ClaimedPlace, OwnedRecord, verify_record};
 
+use super::vkey;
 use crate::failure::{Failure, Result};
 use crate::input::read_text;
 use crate::message::tell;
@@ -31,9 +32,7 @@ pub(crate) struct VerifyProofArgs {
 }
 
 pub(crate) fn run(arguments: &VerifyProofArgs) -> Result<()> {
-    let key: Verifier = arguments.vkey.trim().parse().map_err(|error| {
-        Failure::usage(format!("--vkey: {error}"), "give it as 'keygen' printed it")
-    })?;
+    let key = vkey::trusted(&arguments.vkey)?;
     let text = read_text(&arguments.proof, "the proof")?;
     let proof = TlogProof::parse(text.as_bytes()).map_err(|error| {
         Failure::failed(

@@ -40,7 +40,16 @@ pub(super) const OPTIONS: &[Parameter] = &[
         Form::OneOf(&["sticky", "range", "round_robin"]),
         "How the group shares partitions",
     ),
-    parameter("session", Form::Any, "After how long without a poll it is taken for dead; 30 s"),
+    parameter(
+        "session",
+        Form::Any,
+        "After how long without a poll or a heartbeat it is taken for dead; 30 s",
+    ),
+    parameter(
+        "poll_interval_max",
+        Form::Any,
+        "After how long without a poll it is taken for dead in spite of heartbeats; 5 min",
+    ),
     parameter("auto_commit", Form::Any, "How often what polls gave is committed by the next one"),
 ];
 
@@ -68,6 +77,7 @@ pub(super) async fn join(
 ) -> Result<Response> {
     let (state, (topic, group)) = question.named()?;
     let session = members.duration_ns("session")?.map(Duration::from_nanos);
+    let poll_interval_max = members.duration_ns("poll_interval_max")?.map(Duration::from_nanos);
     let resets =
         [("earliest", Reset::Earliest), ("latest", Reset::Latest), ("error", Reset::Error)];
     let strategies = [
@@ -81,6 +91,9 @@ pub(super) async fn join(
         reset: members.word("reset", &resets)?.unwrap_or(Reset::Earliest),
         strategy: members.word("strategy", &strategies)?.unwrap_or_default(),
         session: session.unwrap_or(ConsumerOptions::default().session),
+        poll_interval_max: poll_interval_max
+            .unwrap_or(ConsumerOptions::default().poll_interval_max),
+        tells_changes: false,
         auto_commit: members.duration_ns("auto_commit")?.map(Duration::from_nanos),
     };
     if options.session.is_zero() || options.session > SESSION_MAX {
@@ -190,6 +203,18 @@ pub(super) async fn commit(
             Ok(offsets)
         })?;
         Ok(success(committed_json(&done)))
+    })
+    .await
+}
+
+/// The partitions that others wait for: they get them with the next poll.
+pub(super) async fn heartbeat(question: Question<Named>) -> Result<Response> {
+    let (state, named) = question.named()?;
+    let member = state.members.find(&state.metrics, &key_of(named))?;
+    blocking(move || {
+        let wanted = member.heartbeat(&state.store)?;
+        let wanted: Vec<u32> = wanted.into_iter().map(|place| place.partition).collect();
+        Ok(success(json!({ "wanted_back": wanted })))
     })
     .await
 }

@@ -4,8 +4,10 @@
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Serialize;
-use serde_json::{Value, json};
-use timestrata_topic::{ClaimedPlace, OwnedRecord, PlainRecord, Receipt, Record, SendOptions};
+use serde::de::IgnoredAny;
+use serde_json::json;
+use serde_json::value::RawValue;
+use timestrata_topic::{OwnedRecord, PlainRecord, Receipt, Record, SendOptions};
 
 use crate::body::{Sent, WholeBody};
 use crate::content_type;
@@ -143,10 +145,7 @@ impl Sending {
                         if let Ok(plain) = serde_json::from_slice(line) {
                             return Ok(placed(plain));
                         }
-                        let value: Value = serde_json::from_slice(line).map_err(|error| {
-                            Failure::bad_request(format!("line {}: no JSON: {error}", place + 1))
-                        })?;
-                        record(&value, "line", place + 1)
+                        record(line, "line", place + 1)
                     })
                     .collect()
             }
@@ -163,19 +162,19 @@ pub(in crate::routes) fn records_of_json(json: &[u8]) -> Result<NewRecords> {
     if let Ok(plain) = serde_json::from_slice::<Vec<PlainRecord>>(json) {
         return Ok(plain.into_iter().map(placed).collect());
     }
-    let value: Value = serde_json::from_slice(json).map_err(|error| {
-        Failure::bad_request(format!(
+    if let Ok(each) = serde_json::from_slice::<Vec<&RawValue>>(json) {
+        let numbered = each.iter().enumerate();
+        return numbered
+            .map(|(place, text)| record(text.get().as_bytes(), "record", place))
+            .collect();
+    }
+    if let Err(error) = serde_json::from_slice::<IgnoredAny>(json) {
+        return Err(Failure::bad_request(format!(
             "the body is no JSON: {error}; a value by itself is sent as \
              Content-Type: application/octet-stream"
-        ))
-    })?;
-    match value {
-        Value::Array(values) => {
-            let numbered = values.iter().enumerate();
-            numbered.map(|(place, value)| record(value, "record", place)).collect()
-        }
-        one => Ok(vec![record(&one, "record", 0)?]),
+        )));
     }
+    Ok(vec![record(json, "record", 0)?])
 }
 
 fn placed(plain: PlainRecord) -> (OwnedRecord, Option<u32>) {
@@ -185,10 +184,12 @@ fn placed(plain: PlainRecord) -> (OwnedRecord, Option<u32>) {
 
 /// A record in JSON. The partition that it names counts; what else it says of a place, as a record does that
 /// was read somewhere, is passed over.
-fn record(value: &Value, what: &str, place: usize) -> Result<(OwnedRecord, Option<u32>)> {
-    let read = OwnedRecord::of_json(value)
-        .and_then(|record| Ok((record, ClaimedPlace::of_json(value)?.partition)));
-    read.map_err(|error| Failure::bad_request(format!("{what} {place}: {error}")))
+fn record(json: &[u8], what: &str, place: usize) -> Result<(OwnedRecord, Option<u32>)> {
+    let wrong =
+        |error: &dyn std::fmt::Display| Failure::bad_request(format!("{what} {place}: {error}"));
+    let text = std::str::from_utf8(json).map_err(|error| wrong(&format!("no JSON: {error}")))?;
+    let (record, place) = OwnedRecord::of_json_text(text).map_err(|error| wrong(&error))?;
+    Ok((record, place.partition))
 }
 
 /// Where a record that was sent is now.

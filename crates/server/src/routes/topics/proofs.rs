@@ -4,14 +4,14 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use timestrata_merkle::{Hash, Tile};
-use timestrata_topic::Topic;
+use timestrata_topic::{KeyFile, Topic, verifier_of_log};
 use tokio::runtime::Handle;
 
 use crate::answer::OCTETS;
 use crate::error::{Failure, Result, success};
 use crate::query_task::run_query;
 use crate::routes::asked::Question;
-use crate::state::blocking;
+use crate::state::{AppState, blocking};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 /// A tile is of a tree that was signed: with another content it would be another's.
@@ -137,18 +137,47 @@ pub(super) async fn checkpoint(mut question: Question) -> Result<Response> {
     blocking(move || last_checkpoint(&state.topic(&name)?, partition)).await
 }
 
+/// The key that this server signs by.
+fn key_of(state: &AppState) -> Result<&KeyFile> {
+    state.key.as_ref().ok_or_else(|| {
+        Failure::new(
+            StatusCode::FORBIDDEN,
+            "this server has no key to sign with: start it with the setting topics.key_file",
+        )
+    })
+}
+
 pub(super) async fn sign(mut question: Question) -> Result<Response> {
     let partition = question.asked.number("partition", 0, u32::MAX)?;
     let (state, name) = question.named()?;
     blocking(move || {
         let topic = state.topic(&name)?;
-        let key = state.key.as_ref().ok_or_else(|| {
-            Failure::new(
-                StatusCode::FORBIDDEN,
-                "this server has no key to sign with: start it with the setting topics.key_file",
-            )
-        })?;
-        Ok(text(topic.checkpoint_by(partition, key)?))
+        Ok(text(topic.checkpoint_by(partition, key_of(&state)?)?))
+    })
+    .await
+}
+
+pub(super) async fn sign_all(question: Question) -> Result<Response> {
+    let (state, name) = question.named()?;
+    blocking(move || {
+        let signed = state.topic(&name)?.checkpoint_all(key_of(&state)?)?;
+        let each = signed.into_iter().map(
+            |one| json!({ "partition": one.partition, "checkpoint": one.note, "new": one.is_new }),
+        );
+        Ok(success(each.collect()))
+    })
+    .await
+}
+
+pub(super) async fn vkey(mut question: Question) -> Result<Response> {
+    let partition = question.asked.number("partition", 0, u32::MAX)?;
+    let (state, name) = question.named()?;
+    blocking(move || {
+        let topic = state.topic(&name)?;
+        // A partition that isn't there has no log.
+        topic.offsets(partition)?;
+        let key = verifier_of_log(key_of(&state)?.signer().verifier(), &name, partition)?;
+        Ok(text(format!("{key}\n")))
     })
     .await
 }
