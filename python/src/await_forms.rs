@@ -206,7 +206,7 @@ impl Timelog {
     }
 
     /// `extend` without holding up an event loop: what it writes is written in a thread, and a task that is cancelled waits for its end.
-    #[pyo3(signature = (*given, **named), text_signature = "($self, pairs_or_timestamps, objects=None, *, mostly_ordered=None, insert_on_error=None, sync=False)")]
+    #[pyo3(signature = (*given, **named), text_signature = "($self, pairs_or_timestamps, objects=None, *, mostly_ordered=None, insert_on_error=None, atomic=None, sync=False)")]
     fn extend_async<'py>(
         slf: &Bound<'py, Self>,
         given: &Bound<'py, PyTuple>,

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use timestrata_engine::ErrorKind;
 use timestrata_timelog::{Codec, EntryBlock, Timelog};
+use timestrata_values::cbor::write_json;
 
-use crate::error::{invalid, type_name};
+use crate::error::{invalid, refused, type_name};
 use crate::typed::Typed;
 
 /// How the values in the blocks of a log become objects.
@@ -134,6 +136,17 @@ pub(crate) fn cbor_encode<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
     let mut out = Vec::new();
     cbor::encode(value, &mut out)?;
     Ok(PyBytes::new(value.py(), &out))
+}
+
+/// The JSON text of bytes in the cbor codec, as SQL has it.
+#[pyfunction]
+#[pyo3(name = "_cbor_to_json", signature = (data, /))]
+pub(crate) fn cbor_to_json(data: &Bound<'_, PyBytes>) -> PyResult<String> {
+    let mut out = String::new();
+    write_json(data.as_bytes(), &mut out).map_err(|error| {
+        refused(ErrorKind::InvalidData, format!("the bytes are no CBOR item: {error}"))
+    })?;
+    Ok(out)
 }
 
 /// The object of bytes in the cbor codec.

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -163,6 +164,22 @@ impl Drop for Handle {
             let _ = Python::try_attach(|py| self.close(py));
         }
     }
+}
+
+/// A store of this process that is open for writing in the folder of this path, without links; not
+/// those of which `is_other` says so.
+pub(crate) fn opened_at(
+    path: &Path,
+    is_other: impl Fn(&Arc<Handle>) -> bool,
+) -> Option<Arc<Handle>> {
+    // Those that go away go without the lock.
+    let open: Vec<_> = OPEN.lock().iter().filter_map(Weak::upgrade).collect();
+    let is_there = |handle: &&Arc<Handle>| {
+        let Ok(store) = handle.store() else { return false };
+        let own = store.path().and_then(|own| own.canonicalize().ok());
+        handle.mode != "r" && own.is_some_and(|own| own == path)
+    };
+    open.iter().filter(is_there).find(|handle| !is_other(handle)).cloned()
 }
 
 /// Closes what is still open. Python calls it at exit.

@@ -52,7 +52,7 @@ mod _timestrata {
         allocator::allocator_bytes,
         awaiting::Asking,
         changes::{Change, Changes, CommittedChanges},
-        codec::{cbor_decode, cbor_encode},
+        codec::{cbor_decode, cbor_encode, cbor_to_json},
         command::run_command,
         commit::Commit,
         graph::{Block, CommitGraph, Edge, Graph, GraphView, Route, Walk},

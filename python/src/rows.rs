@@ -1,13 +1,13 @@
 //! `extend`: rows from Python gathered into commits.
 //!
-//! Input of a known length is one atomic commit as long as it has at most
-//! [`COMMIT_BYTES_MAX`]; longer input, and input that comes one by one, is committed in chunks,
-//! each atomic, so that memory stays bounded and a slow generator's rows are soon durable.
+//! Input of a known length is one atomic commit: beyond [`COMMIT_BYTES_MAX`] it goes straight to
+//! runs, part by part. Input that comes one by one is committed in chunks, each atomic, so that a slow
+//! generator's rows are soon durable, unless the caller wants it to be one commit too.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use timestrata_engine::{Durability, ErrorKind, RowBatch};
-use timestrata_timelog::{EntryBatch, Timelog};
+use timestrata_timelog::{EntryBatch, Timelog, TimelogBulk};
 
 use crate::codec::{Decoder, encode};
 use crate::error::{refused, to_python};
@@ -15,7 +15,7 @@ use crate::interrupt::{SIGNAL_ROWS, detached};
 use crate::timestamp::timestamp;
 use crate::typed::Typed;
 
-/// Bytes of rows in one commit.
+/// Bytes of rows in one commit, or in a part of one.
 const COMMIT_BYTES_MAX: usize = 64 << 20;
 /// Rows and bytes of one commit of input that comes one by one.
 const CHUNK_ROWS_MAX: usize = 8_192;
@@ -33,17 +33,21 @@ pub(crate) fn extend(
     decoder: &Decoder,
     rows: &Bound<'_, PyAny>,
     objects: Option<&Bound<'_, PyAny>>,
+    is_atomic: Option<bool>,
     durability: Durability,
 ) -> PyResult<()> {
     let is_sized = is_sized(rows, objects)?;
+    let is_atomic = is_atomic.unwrap_or(is_sized);
     let batch = Batch::new(log, decoder)?;
-    let (rows_max, bytes_max) = match is_sized {
+    let (rows_max, bytes_max) = match is_atomic {
         true => (usize::MAX, COMMIT_BYTES_MAX),
         false => (CHUNK_ROWS_MAX, CHUNK_BYTES_MAX),
     };
-    let mut writer = BatchWriter { log, durability, batch, rows_max, bytes_max, committed: 0 };
+    let bulk = None;
+    let mut writer =
+        BatchWriter { log, durability, batch, bulk, is_atomic, rows_max, bytes_max, committed: 0 };
     for_each(rows, objects, |time, value| writer.push(time, value))
-        .and_then(|()| writer.commit(rows.py()))
+        .and_then(|()| writer.finish(rows.py()))
         .inspect_err(|error| writer.explain(rows.py(), error))
 }
 
@@ -88,6 +92,17 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// Adds the rows to a commit that takes several of these; none are left, whatever comes of it.
+    fn add_to(&mut self, py: Python<'_>, bulk: &mut TimelogBulk) -> PyResult<()> {
+        match self {
+            Self::Bytes(batch, _) => {
+                let batch = std::mem::take(batch);
+                detached(py, || bulk.append(batch))
+            }
+            Self::Typed(batch, _) => detached(py, || bulk.append_typed(batch)),
+        }
+    }
+
     /// Commits the rows; none are left, whatever comes of it.
     fn commit(&mut self, py: Python<'_>, log: &Timelog, durability: Durability) -> PyResult<()> {
         match self {
@@ -107,6 +122,9 @@ struct BatchWriter<'a> {
     log: &'a Timelog,
     durability: Durability,
     batch: Batch<'a>,
+    /// The commit of all, once they are more than fit into one batch.
+    bulk: Option<TimelogBulk>,
+    is_atomic: bool,
     rows_max: usize,
     bytes_max: usize,
     committed: usize,
@@ -128,15 +146,33 @@ impl BatchWriter<'_> {
 
     fn commit(&mut self, py: Python<'_>) -> PyResult<()> {
         let rows = self.batch.len();
+        if self.is_atomic {
+            let bulk = match &mut self.bulk {
+                Some(bulk) => bulk,
+                none => none.insert(self.log.bulk().map_err(to_python)?),
+            };
+            return self.batch.add_to(py, bulk);
+        }
         self.batch.commit(py, self.log, self.durability)?;
         self.committed += rows;
         Ok(())
     }
 
+    /// Commits what is left; of many parts, all of them.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some(mut bulk) = self.bulk.take() else {
+            return self.batch.commit(py, self.log, self.durability);
+        };
+        self.batch.add_to(py, &mut bulk)?;
+        detached(py, || bulk.commit()).map(drop)
+    }
+
     /// Says under the traceback what became of the rows.
     fn explain(&self, py: Python<'_>, error: &PyErr) {
+        let parts = self.bulk.as_ref().map_or(0, |bulk| bulk.rows() as usize);
         let note = if self.committed == 0 {
-            format!("extend(): nothing was stored; it stopped behind row {}", self.batch.len())
+            let rows = parts + self.batch.len();
+            format!("extend(): nothing was stored; it stopped behind row {rows}")
         } else {
             format!(
                 "extend(): the first {} rows are stored; it stopped behind row {}",

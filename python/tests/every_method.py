@@ -47,7 +47,8 @@ ENDS = {"close", "drop", "__exit__", "_close_all"}
 # Calls that wait until something comes, which may be never: only as coroutines, with a limit.
 WAITS = {("LogTail", "__next__"), ("Consumer", "__next__"), ("Changes", "__next__")}
 # Made by the interpreter itself, or of no class; and the whole command, which has tests of its own.
-NOT_CALLED = {"__new__", "__init_subclass__", "_run_command"}
+# Of the buffer protocol, older Pythons have no name.
+NOT_CALLED = {"__new__", "__init_subclass__", "_run_command", "__buffer__"}
 PANIC = "PanicException"
 
 

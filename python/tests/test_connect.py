@@ -42,6 +42,8 @@ CLASSES: dict[type, type] = {
 # What a server can't be asked for, and why.
 LEFT_OUT = {
     "Store.timelog": {"schema"},  # a server makes no typed time log
+    "Timelog.extend": {"atomic"},  # a request has an end: what is larger is several
+    "Timelog.extend_async": {"atomic"},
     "Store.table": {"schema"},  # a table of a server comes into being with its first rows
     "Table.scan": {"skip_damaged"},  # a server gives all rows, or says what is damaged
     "Topic.checkpoint": {"key"},  # no key goes over the network: the server signs by its own

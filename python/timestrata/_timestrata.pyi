@@ -107,6 +107,7 @@ def allocated_bytes() -> int | None: ...
 def _allocator_bytes() -> tuple[int, int, int] | None: ...
 def cbor_encode(value: Any, /) -> bytes: ...
 def cbor_decode(data: Buffer, /) -> Any: ...
+def _cbor_to_json(data: bytes, /) -> str: ...
 
 @final
 class _Asking:
@@ -343,6 +344,9 @@ class Store:
         codec: Codec | None = None,
         unit: Literal["s", "ms", "us", "ns"] | None = None,
         schema: str | Mapping[str, Any] | SupportsArrowSchema | None = None,
+        retention_age: float | None = None,
+        retention_bytes: int | None = None,
+        min_ts: Timestamp | None = None,
     ) -> Timelog: ...
     def timelogs(self) -> list[str]: ...
     def table(
@@ -580,6 +584,11 @@ class CommitGraph:
 @final
 class CommitTimelog:
     def append(self, time: Timestamp, value: Any) -> None: ...
+    def extend(
+        self,
+        pairs_or_timestamps: Iterable[tuple[Timestamp, Any]] | Iterable[Timestamp],
+        objects: Iterable[Any] | None = None,
+    ) -> None: ...
     def delete(self, t1: Timestamp, t2: Timestamp | None = None) -> None: ...
 
 @final
@@ -735,9 +744,12 @@ class Timelog:
         codec: Codec | None = ...,
         schema: str | Mapping[str, Any] | SupportsArrowSchema | None = ...,
         durability: Literal["written", "buffered", "synced"] = ...,
+        mode: Literal["w", "r", "r+"] = ...,
+        retention_age: float | None = ...,
+        retention_bytes: int | None = ...,
         time_unit: Unit = ...,
-        maintenance: Literal["background", "disabled"] = ...,
-        busy_policy: Literal["raise", "silent", "flush"] = ...,
+        maintenance: Literal["background", "disabled", "manual"] = ...,
+        busy_policy: Literal["raise", "silent", "flush", "block"] = ...,
         min_ts: Timestamp | None = ...,
         mostly_ordered_default: bool = ...,
         memtable_max_bytes: int = ...,
@@ -819,6 +831,7 @@ class Timelog:
         *,
         mostly_ordered: bool | None = None,
         insert_on_error: bool | None = None,
+        atomic: bool | None = None,
         sync: bool = False,
     ) -> None: ...
     @overload
@@ -829,6 +842,7 @@ class Timelog:
         *,
         mostly_ordered: bool | None = None,
         insert_on_error: bool | None = None,
+        atomic: bool | None = None,
         sync: bool = False,
     ) -> None: ...
     @overload
@@ -840,6 +854,7 @@ class Timelog:
         *,
         mostly_ordered: bool | None = None,
         insert_on_error: bool | None = None,
+        atomic: bool | None = None,
         sync: bool = False,
     ) -> Coroutine[Any, Any, None]: ...
     @overload
@@ -850,6 +865,7 @@ class Timelog:
         *,
         mostly_ordered: bool | None = None,
         insert_on_error: bool | None = None,
+        atomic: bool | None = None,
         sync: bool = False,
     ) -> Coroutine[Any, Any, None]: ...
     def bulk_append(
@@ -901,9 +917,27 @@ class Timelog:
     def to_numpy(
         self, t1: Timestamp | None = None, t2: Timestamp | None = None, *, dtype: Any = None
     ) -> tuple[Any, Any]: ...
-    def to_arrow(self, t1: Timestamp | None = None, t2: Timestamp | None = None) -> Any: ...
-    def to_pandas(self, t1: Timestamp | None = None, t2: Timestamp | None = None) -> Any: ...
-    def to_polars(self, t1: Timestamp | None = None, t2: Timestamp | None = None) -> Any: ...
+    def to_arrow(
+        self,
+        t1: Timestamp | None = None,
+        t2: Timestamp | None = None,
+        *,
+        values: Literal["json", "cbor"] | None = None,
+    ) -> Any: ...
+    def to_pandas(
+        self,
+        t1: Timestamp | None = None,
+        t2: Timestamp | None = None,
+        *,
+        values: Literal["objects", "json", "cbor"] | None = None,
+    ) -> Any: ...
+    def to_polars(
+        self,
+        t1: Timestamp | None = None,
+        t2: Timestamp | None = None,
+        *,
+        values: Literal["objects", "json", "cbor"] | None = None,
+    ) -> Any: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def _repr_html_(self) -> str: ...
     def flush(self) -> None: ...
@@ -913,6 +947,9 @@ class Timelog:
     def stop_maintenance(self) -> None: ...
     def validate(self) -> None: ...
     def sync(self) -> None: ...
+    def set_retention(self, *, age: float | None = None, bytes: int | None = None) -> None: ...
+    def describe(self) -> dict[str, Any]: ...
+    def _refresh(self) -> None: ...
     def stats(self) -> dict[str, dict[str, Any]]: ...
     @property
     def name(self) -> str | None: ...

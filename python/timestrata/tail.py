@@ -46,6 +46,8 @@ class Tail(AsyncIterator[tuple[int, Any]]):
     async def __anext__(self) -> tuple[int, Any]:
         while not self._entries:
             try:
+                # Of a store that another process writes: what it has committed since.
+                self._log._refresh()
                 self._read()
             except (ClosedError, TimelogError):
                 raise StopAsyncIteration from None

@@ -170,15 +170,23 @@ impl Timelog {
         columns: Vec<ArrayRef>,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
+        let batch = self.batch_of_columns(times, columns)?;
+        self.commit_batch(batch, durability)
+    }
+
+    pub(super) fn batch_of_columns(
+        &self,
+        times: ScalarBuffer<i64>,
+        columns: Vec<ArrayRef>,
+    ) -> Result<RecordBatch> {
         self.check_typed()?;
         let mut all = vec![time_column(self.unit(), times)?];
         all.extend(columns);
         let schema = Arc::clone(self.stream().schema());
-        let batch = RecordBatch::try_new(schema, all).map_err(|cause| {
+        RecordBatch::try_new(schema, all).map_err(|cause| {
             let what = format!("time log '{}': the columns don't fit: {cause}", self.name());
             Error::new(ErrorKind::InvalidData, what).caused_by(cause)
-        })?;
-        self.commit_batch(batch, durability)
+        })
     }
 
     fn check_typed(&self) -> Result<()> {

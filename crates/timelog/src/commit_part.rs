@@ -50,6 +50,7 @@ impl TimelogWrite {
         if entries.is_empty() {
             return Ok(());
         }
+        entries.iter().try_for_each(|(time, _)| self.log.check_time(time))?;
         if RowEncoder::suits(entries.len(), entries.value_bytes())
             && self.log.codec() != Codec::Arrow
         {
@@ -69,6 +70,7 @@ impl TimelogWrite {
     /// As [`RowBatch::finish`].
     pub fn append_typed(&mut self, rows: &mut RowBatch) -> Result<()> {
         let rows = rows.finish()?;
+        self.log.check_times(&rows)?;
         if rows.num_rows() > 0 {
             self.changes = std::mem::take(&mut self.changes).insert(self.log.stream_id(), rows);
         }

@@ -5,7 +5,7 @@
 //! committed. Late values cost no more than those in order. A typed log has columns of its own
 //! in place of `value`: [`ValueColumns`]. The stream's properties say what it is:
 //! `model = timelog`, `codec = bytes | cbor | json | arrow | pickle`, `unit = s | ms | us | ns`,
-//! and in a typed log `values = scalar | record`.
+//! in a typed log `values = scalar | record`, and `min_time` where times below it are refused.
 //!
 //! A [`Timelog`] writes, and reads what is there now; a [`TimelogView`] has the same reads
 //! and never changes.
@@ -31,6 +31,7 @@
 
 mod batch;
 mod block;
+mod bulk;
 mod codec;
 mod columns;
 mod commit_part;
@@ -42,6 +43,7 @@ mod write;
 
 pub use batch::{EntryBatch, VALUE_BYTES_MAX};
 pub use block::{Entry, EntryBlock, Value};
+pub use bulk::TimelogBulk;
 pub use codec::{Codec, Unit};
 pub use columns::ValueColumns;
 pub use commit_part::TimelogWrite;

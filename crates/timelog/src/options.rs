@@ -14,6 +14,7 @@ const MODEL: &str = "timelog";
 const CODEC_PROPERTY: &str = "codec";
 const UNIT_PROPERTY: &str = "unit";
 const VALUES_PROPERTY: &str = "values";
+const MIN_TIME_PROPERTY: &str = "min_time";
 const SCALAR: &str = "scalar";
 const RECORD: &str = "record";
 pub(super) const TIME_ZONE: &str = "UTC";
@@ -53,6 +54,9 @@ pub struct TimelogOptions {
     /// What may be thrown away by itself. `None`, the default: nothing in a new log, no
     /// change to one that exists. `Some` also changes a log that exists.
     pub retention: Option<Retention>,
+    /// Entries with smaller times are refused. `None`, the default: none in a new log, whatever it
+    /// is in one that exists. Fixed for the log's life.
+    pub min_time: Option<i64>,
 }
 
 impl Default for TimelogOptions {
@@ -63,6 +67,7 @@ impl Default for TimelogOptions {
             unit: Unit::default(),
             run_format: RunFormat::Hot,
             retention: None,
+            min_time: None,
         }
     }
 }
@@ -84,6 +89,7 @@ impl TimelogOptions {
             property(CODEC_PROPERTY, self.codec.name()),
             property(UNIT_PROPERTY, self.unit.name()),
         ];
+        properties.extend(self.min_time.map(|time| property(MIN_TIME_PROPERTY, &time.to_string())));
         let refuse = |why: &str| {
             Err(Error::new(ErrorKind::InvalidArgument, format!("time log '{name}': {why}")))
         };
@@ -124,6 +130,23 @@ pub(super) fn schema(unit: Unit, columns: Option<&ValueColumns>) -> SchemaRef {
 pub(super) fn columns_of_stream(stream: &Stream) -> Result<ValueColumns> {
     let is_record = stream.property(VALUES_PROPERTY) == Some(RECORD);
     ValueColumns::of_schema(stream.schema(), is_record)
+}
+
+/// The time below which entries of a log are refused.
+///
+/// # Errors
+/// `InvalidArgument` if the stream says one that is no number.
+pub(super) fn min_time_of(stream: &Stream) -> Result<Option<i64>> {
+    let read = |text: &str| {
+        text.parse().map_err(|_| {
+            let what = format!(
+                "stream '{}' has a smallest time that is no number: {text:?}",
+                stream.name()
+            );
+            Error::new(ErrorKind::InvalidArgument, what)
+        })
+    };
+    stream.property(MIN_TIME_PROPERTY).map(read).transpose()
 }
 
 /// Whether a stream is a time log.

@@ -3,17 +3,21 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{BinaryArray, RecordBatch};
 use arrow_buffer::ScalarBuffer;
+use arrow_schema::DataType;
 use serde::Serialize;
 use timestrata_engine::planted::{Plant, is_planted};
 use timestrata_engine::{
-    Cell, Changes, Durability, Error, ErrorKind, Result, RowAppender, SeqNo, Snapshot, Store,
-    Stream, StreamId,
+    Cell, Changes, Durability, Error, ErrorKind, Result, Retention, RowAppender, SeqNo, Snapshot,
+    Store, Stream, StreamId,
 };
 use timestrata_io::sync::Mutex;
 use timestrata_values::name;
 use timestrata_values::range::delete_range;
+use timestrata_values::time::relabeled;
 
 use super::batch::{EntryBatch, check_value_bytes, record_batch};
 use super::codec::encode_cbor;
@@ -21,6 +25,12 @@ use super::{Codec, Entry, Selection, TimelogOptions, TimelogView, Unit, Value, o
 
 /// Values of one chunk of [`Timelog::extend_from`] together, in bytes, at most.
 const CHUNK_BYTES_MAX: usize = 16 << 20;
+
+#[cold]
+fn below(name: &str, time: i64, min: i64) -> Error {
+    let what = format!("time log '{name}': timestamp {time} is below min_ts boundary ({min})");
+    Error::new(ErrorKind::InvalidData, what)
+}
 
 /// A time log of an open store. Cheap to clone; clones are the same log, and may be used
 /// from several threads.
@@ -54,6 +64,7 @@ struct SharedTimelog {
     stream: Arc<Stream>,
     codec: Codec,
     unit: Unit,
+    min_time: Option<i64>,
     writer: Mutex<RowWriter>,
 }
 
@@ -118,6 +129,12 @@ impl Timelog {
         if wanted.columns.is_some() && wanted.columns != log.columns() {
             return exists("other columns than those asked for".to_owned());
         }
+        if wanted.min_time.is_some() && wanted.min_time != log.min_time_allowed() {
+            return exists(match log.min_time_allowed() {
+                Some(time) => format!("times from {time} on"),
+                None => "any time".to_owned(),
+            });
+        }
         if let Some(retention) = wanted.retention
             && retention != log.shared.stream.spec().retention
         {
@@ -157,7 +174,8 @@ impl Timelog {
     fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
         let (codec, unit) = options::of_stream(&stream)?;
         let writer = Mutex::new(RowWriter::default());
-        let shared = SharedTimelog { store: store.clone(), stream, codec, unit, writer };
+        let min_time = options::min_time_of(&stream)?;
+        let shared = SharedTimelog { store: store.clone(), stream, codec, unit, min_time, writer };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -174,6 +192,39 @@ impl Timelog {
     /// The unit of its timestamps.
     pub fn unit(&self) -> Unit {
         self.shared.unit
+    }
+
+    /// The time below which it refuses entries, if there is one.
+    pub fn min_time_allowed(&self) -> Option<i64> {
+        self.shared.min_time
+    }
+
+    /// Refuses an entry whose time is smaller than the log takes.
+    #[inline]
+    pub(super) fn check_time(&self, time: i64) -> Result<()> {
+        match self.shared.min_time {
+            Some(min) if time < min => Err(below(self.name(), time, min)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses rows of which one is.
+    pub(super) fn check_times(&self, rows: &RecordBatch) -> Result<()> {
+        if self.shared.min_time.is_none() {
+            return Ok(());
+        }
+        let Some(times) = rows.columns().get(options::TIME_COLUMN) else { return Ok(()) };
+        let times = relabeled(times, &DataType::Int64)?;
+        let times = times.as_primitive::<Int64Type>().values();
+        times.iter().try_for_each(|time| self.check_time(*time))
+    }
+
+    /// What may be thrown away by itself.
+    ///
+    /// # Errors
+    /// `NotFound` if the log was dropped.
+    pub fn retention(&self) -> Result<Retention> {
+        Ok(self.shared.store.stream_of(self.stream_id())?.spec().retention)
     }
 
     /// The store it is in.
@@ -213,6 +264,9 @@ impl Timelog {
         cells: &[Cell<'_>],
         durability: Durability,
     ) -> Result<SeqNo> {
+        if let Some(Cell::Int(time)) = cells.first() {
+            self.check_time(*time)?;
+        }
         let seq = {
             let mut writer = self.shared.writer.lock();
             self.append_row(&mut writer.appender, cells, durability)?
@@ -229,6 +283,7 @@ impl Timelog {
     /// As [`append`](Self::append).
     pub fn try_append(&self, time: i64, value: &[u8]) -> Result<Option<SeqNo>> {
         check_value_bytes(time, value.len())?;
+        self.check_time(time)?;
         let Some(mut writer) = self.shared.writer.try_lock() else { return Ok(None) };
         // The first append of a handle asks the store, which may have to wait.
         let Some(appender) = &mut writer.appender else { return Ok(None) };
@@ -255,6 +310,7 @@ impl Timelog {
             let what = format!("time log '{}' holds bytes: a value can't be encoded", self.name());
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
+        self.check_time(time)?;
         let seq = {
             let mut writer = self.shared.writer.lock();
             let RowWriter { appender, encoded } = &mut *writer;
@@ -323,6 +379,7 @@ impl Timelog {
         if batch.num_rows() == 0 {
             return self.shared.store.acknowledge(durability).map(|_| None);
         }
+        self.check_times(&batch)?;
         let changes = Changes::new().insert(self.stream_id(), batch);
         self.shared.store.commit(changes, durability).map(Some)
     }

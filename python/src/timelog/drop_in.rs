@@ -52,7 +52,7 @@ impl DropInTimelog {
         insert_on_error: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let log = slf.as_super().get();
-        log.extend(ts_or_iterable, objects, mostly_ordered, insert_on_error, false)
+        log.extend(ts_or_iterable, objects, mostly_ordered, insert_on_error, None, false)
     }
 
     /// Append many objects whose timestamps lie side by side in memory; all or none.

@@ -10,6 +10,8 @@ use super::arguments::TimeRange;
 use super::iterator::TimelogIter;
 use super::stored::Stored;
 use super::{Asked, Timelog};
+use crate::error::invalid;
+use crate::interrupt::SIGNAL_ROWS;
 use crate::typed::{batches_as_stream, batches_as_table};
 
 /// Rows that are converted at once.
@@ -37,6 +39,27 @@ impl Timelog {
     ) -> PyResult<Bound<'py, TimelogIter>> {
         let range = slf.get().bounded(t1, t2)?;
         Bound::new(slf.py(), Self::entries(slf, range, false)?)
+    }
+
+    /// What `timestrata.exports` makes of the objects of a range.
+    fn exported<'py>(
+        slf: &Bound<'py, Self>,
+        function: &str,
+        (t1, t2): (Option<&Bound<'py, PyAny>>, Option<&Bound<'py, PyAny>>),
+        form: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let exports = py.import("timestrata.exports")?;
+        exports.call_method1("check_form", (form,))?;
+        let entries = Self::between(slf, t1, t2)?;
+        let (times, values) = (PyList::empty(py), PyList::empty(py));
+        let mut turns = Turns::default();
+        while let Some((time, object)) = entries.get().next_entry(py)? {
+            times.append(time)?;
+            values.append(object)?;
+            turns.row(py)?;
+        }
+        exports.call_method1(function, (times, values, slf.get().unit()?.name(), form))
     }
 
     /// The log, if a store keeps it in columns.
@@ -68,8 +91,10 @@ impl Timelog {
         let py = slf.py();
         let entries = Self::between(slf, t1, t2)?;
         let dict = PyDict::new(py);
+        let mut turns = Turns::default();
         while let Some((time, object)) = entries.get().next_entry(py)? {
             dict.set_item(time, object)?;
+            turns.row(py)?;
         }
         Ok(dict)
     }
@@ -152,6 +177,15 @@ impl Timelog {
     /// Give the entries as a ``pyarrow.Table``: ``time`` as timestamps in UTC, ``value`` of the
     /// type that the objects have in common. Needs pyarrow.
     ///
+    /// Parameters
+    /// ----------
+    /// t1, t2 : timestamp, optional
+    ///     From ``t1`` to before ``t2``.
+    /// values : {"json", "cbor"}, optional
+    ///     What the values are: JSON text (extension type ``arrow.json``), or the bytes of the codec
+    ///     "cbor". Unless given, the type of all objects of the export, and JSON text where they
+    ///     have none in common. A log of codec "arrow" has its own.
+    ///
     /// Examples
     /// --------
     /// >>> import timestrata
@@ -159,33 +193,28 @@ impl Timelog {
     /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
     /// >>> door.to_arrow()["value"].to_pylist()
     /// ['opened', 'closed', 'opened']
-    #[pyo3(signature = (t1=None, t2=None))]
+    /// >>> door.append(10, {"by": ("ann", 2**70)})
+    /// >>> door.to_arrow(10)["value"].to_pylist()
+    /// ['{"by":["ann",1180591620717411303424]}']
+    #[pyo3(signature = (t1=None, t2=None, *, values=None))]
     fn to_arrow<'py>(
         slf: &Bound<'py, Self>,
         t1: Option<&Bound<'py, PyAny>>,
         t2: Option<&Bound<'py, PyAny>>,
+        values: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let pyarrow = py.import("pyarrow")?;
+        py.import("pyarrow")?;
         if let Some(stored) = slf.get().typed()? {
+            refuse_values(values)?;
             let (schema, batches) = stored.batches(py, slf.get().bounded(t1, t2)?)?;
             return batches_as_table(py, schema, batches);
         }
-        let entries = Self::between(slf, t1, t2)?;
-        let (times, values) = (PyList::empty(py), PyList::empty(py));
-        while let Some((time, object)) = entries.get().next_entry(py)? {
-            times.append(time)?;
-            values.append(object)?;
-        }
-        let unit = pyarrow.call_method1("timestamp", (slf.get().unit()?.name(), "UTC"))?;
-        let columns = PyDict::new(py);
-        columns.set_item("time", pyarrow.call_method1("array", (times, unit))?)?;
-        columns.set_item("value", pyarrow.call_method1("array", (values,))?)?;
-        pyarrow.call_method1("table", (columns,))
+        Self::exported(slf, "to_arrow", (t1, t2), values)
     }
 
     /// Give the entries as a stream of Arrow batches, as other libraries ask for it. Needs
-    /// pyarrow, except in a log of codec "arrow".
+    /// pyarrow, except in a log of codec "arrow". The values are those of `to_arrow`.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         slf: &Bound<'py, Self>,
@@ -196,44 +225,59 @@ impl Timelog {
             let stream = batches_as_stream(slf.py(), schema, batches, requested_schema)?;
             return Ok(stream.into_any());
         }
-        Self::to_arrow(slf, None, None)?.call_method1("__arrow_c_stream__", (requested_schema,))
+        let table = Self::to_arrow(slf, None, None, None)?;
+        table.call_method1("__arrow_c_stream__", (requested_schema,))
     }
 
     /// Give the entries as a ``pandas.DataFrame``. Needs pandas and pyarrow.
     ///
-    /// Examples
-    /// --------
-    /// >>> import timestrata
-    /// >>> door = timestrata.open().timelog("door")
-    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
-    /// >>> list(door.to_pandas()["value"])
-    /// ['opened', 'closed', 'opened']
-    #[pyo3(signature = (t1=None, t2=None))]
-    fn to_pandas<'py>(
-        slf: &Bound<'py, Self>,
-        t1: Option<&Bound<'py, PyAny>>,
-        t2: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Self::to_arrow(slf, t1, t2)?.call_method0("to_pandas")
-    }
-
-    /// Give the entries as a ``polars.DataFrame``. Needs polars and pyarrow.
+    /// Objects that have no type in common come as they are, in a column of dtype object; with
+    /// ``values="objects"`` they always do, with "json" or "cbor" they are as in `to_arrow`.
     ///
     /// Examples
     /// --------
     /// >>> import timestrata
     /// >>> door = timestrata.open().timelog("door")
-    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, "opened")])
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, 2**70)])
+    /// >>> list(door.to_pandas()["value"])
+    /// ['opened', 'closed', 1180591620717411303424]
+    #[pyo3(signature = (t1=None, t2=None, *, values=None))]
+    fn to_pandas<'py>(
+        slf: &Bound<'py, Self>,
+        t1: Option<&Bound<'py, PyAny>>,
+        t2: Option<&Bound<'py, PyAny>>,
+        values: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get().typed()?.is_some() {
+            return Self::to_arrow(slf, t1, t2, values)?.call_method0("to_pandas");
+        }
+        Self::exported(slf, "to_pandas", (t1, t2), values)
+    }
+
+    /// Give the entries as a ``polars.DataFrame``. Needs polars and pyarrow.
+    ///
+    /// Objects that have no type in common come as they are, in a column of ``polars.Object``; with
+    /// ``values="objects"`` they always do, with "json" or "cbor" they are as in `to_arrow`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door")
+    /// >>> door.extend([(1, "opened"), (5, "closed"), (9, 2**70)])
     /// >>> door.to_polars()["value"].to_list()
-    /// ['opened', 'closed', 'opened']
-    #[pyo3(signature = (t1=None, t2=None))]
+    /// ['opened', 'closed', 1180591620717411303424]
+    #[pyo3(signature = (t1=None, t2=None, *, values=None))]
     fn to_polars<'py>(
         slf: &Bound<'py, Self>,
         t1: Option<&Bound<'py, PyAny>>,
         t2: Option<&Bound<'py, PyAny>>,
+        values: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let table = Self::to_arrow(slf, t1, t2)?;
-        slf.py().import("polars")?.call_method1("from_arrow", (table,))
+        if slf.get().typed()?.is_some() {
+            let table = Self::to_arrow(slf, t1, t2, values)?;
+            return slf.py().import("polars")?.call_method1("from_arrow", (table,));
+        }
+        Self::exported(slf, "to_polars", (t1, t2), values)
     }
 
     /// Give the first and last entries as an HTML table, for notebooks.
@@ -260,6 +304,29 @@ impl Timelog {
         add(slf.get().few(py, SHOWN_ROWS.min(rest as isize), true)?)?;
         page.push_str("</table>");
         Ok(page)
+    }
+}
+
+/// Other threads have their turn, and signals are heard, each so many rows.
+#[derive(Default)]
+struct Turns(usize);
+
+impl Turns {
+    fn row(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.0 += 1;
+        if self.0.is_multiple_of(SIGNAL_ROWS) {
+            py.check_signals()?;
+            py.detach(|| ());
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a typed log are what they are.
+fn refuse_values(values: Option<&str>) -> PyResult<()> {
+    match values {
+        None => Ok(()),
+        Some(_) => Err(invalid("values=: a log of codec 'arrow' has columns of its own types")),
     }
 }
 

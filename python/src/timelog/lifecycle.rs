@@ -6,19 +6,19 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBool, PyDict, PyTuple, PyType};
-use timestrata_engine::{Access, Io, Settings, Store as EngineStore};
+use timestrata_engine::{Access, Setting, Settings};
 
+use super::by_path::PathOptions;
 use super::memory::{Counters, MemoryLog};
-use super::open::timelog_of;
-use super::options::Options;
+use super::open::{Wanted, timelog_of};
+use super::options::{Options, Upkeep, WhenBusy};
 use super::reopen::Origin;
-use super::stored::Stored;
+use super::stored::{Place, Stored};
 use super::{Closed, State, Timelog, closed};
 use crate::error::timelog_error;
-use crate::handle::{Handle, leave};
-use crate::interrupt::detached;
+use crate::handle::leave;
 use crate::path::GivenPath;
-use crate::settings::durability as durability_named;
+use crate::settings::{choice, durability as durability_named, settings as settings_from};
 
 impl Timelog {
     /// Puts a new state in place of the one there is.
@@ -48,7 +48,7 @@ impl Timelog {
             State::Stored(stored) if stored.handle.is_closed() => {
                 let stored = Arc::clone(stored);
                 drop(state);
-                return Ok((Origin::of(&stored)?, Options::default()));
+                return Ok((Some(Origin::of(&stored)?), Options::default()));
             }
             State::New | State::Memory(_) | State::Stored(_) => {}
         }
@@ -98,19 +98,91 @@ fn open_stored(path: PathBuf, keywords: &Bound<'_, PyDict>) -> PyResult<Stored> 
     let (codec, unit) = (text("codec")?, text("time_unit")?);
     let schema = take(keywords, "schema")?;
     let durability = durability_named(&text("durability")?.unwrap_or_else(|| "written".into()))?;
-    if let Some(name) = keywords.keys().iter().next() {
-        return Err(PyTypeError::new_err(format!(
-            "Timelog(path=...) got an unexpected keyword argument '{name}': it takes name, codec, \
-             schema, time_unit and durability; open the store first to set more"
-        )));
+    let (mode, access) = choice(
+        "mode",
+        &text("mode")?.unwrap_or_else(|| "w".into()),
+        &[
+            ("w", ("w", Access::Write)),
+            ("r", ("r", Access::Read)),
+            ("r+", ("r+", Access::WriteExisting)),
+        ],
+    )?;
+    let min_ts = take(keywords, "min_ts")?.filter(|min_ts| !min_ts.is_none());
+    let retention_age = take(keywords, "retention_age")?.map(|age| age.extract()).transpose()?;
+    let retention_bytes =
+        take(keywords, "retention_bytes")?.map(|bytes| bytes.extract()).transpose()?;
+    let settings = settings_of(keywords)?;
+    let used = PathOptions { path, mode, access, durability, settings }.open(py)?;
+    let wanted = Wanted {
+        codec: codec.as_deref(),
+        unit: unit.as_deref(),
+        schema: schema.as_ref(),
+        retention_age: retention_age.flatten(),
+        retention_bytes: retention_bytes.flatten(),
+        min_ts: min_ts.as_ref(),
+    };
+    let log = timelog_of(py, &used.handle, &name, &wanted)?;
+    Stored::new(py, Place::Path(Box::new(used)), log)
+}
+
+/// The settings of a store that keywords ask for, those of a log in memory among them; `None`: there
+/// are none. Those that a store has nothing to tune by are checked and no more.
+fn settings_of(keywords: &Bound<'_, PyDict>) -> PyResult<Option<Settings>> {
+    let py = keywords.py();
+    let names: Vec<String> = keywords.keys().extract()?;
+    let rest = PyDict::new(py);
+    for name in names.iter().filter(|name| Setting::named(name).is_some()) {
+        if !matches!(name.as_str(), "maintenance" | "busy_policy")
+            && let Some(value) = take(keywords, name)?
+        {
+            rest.set_item(name, value)?;
+        }
     }
-    let store = detached(py, || {
-        EngineStore::open_with(Io::os(), &path, Access::Write, Settings::default())
-    })?;
-    let handle = Handle::new(store, "w", durability);
-    let (codec, unit) = (codec.as_deref(), unit.as_deref());
-    let log = timelog_of(py, &handle, &name, codec, unit, schema.as_ref())?;
-    Stored::new(py, handle, log, true)
+    let is_manual = keywords.get_item("maintenance")?.is_some_and(|given| is(&given, "manual"));
+    let is_block = keywords.get_item("busy_policy")?.is_some_and(|given| is(&given, "block"));
+    // By the names that a store has for the same.
+    if is_manual {
+        keywords.set_item("maintenance", "disabled")?;
+    }
+    if is_block {
+        keywords.set_item("busy_policy", "silent")?;
+    }
+    let told = Options::default().with(Some(keywords)).map_err(|error| explained(py, error))?;
+    let memtable = keywords.get_item("memtable_max_bytes")?;
+    if let Some(bytes) = memtable
+        && bytes.gt(0)?
+        && !rest.contains("memtable_bytes_max")?
+    {
+        rest.set_item("memtable_bytes_max", bytes)?;
+    }
+    let has = |name: &str| names.iter().any(|given| given == name);
+    if rest.is_empty() && !has("maintenance") && !has("busy_policy") {
+        return Ok(None);
+    }
+    let maintenance = match told.upkeep {
+        Upkeep::Disabled => "manual",
+        Upkeep::Background => "background",
+    };
+    let busy_policy = match told.when_busy {
+        WhenBusy::Flush => "flush",
+        WhenBusy::Raise if has("busy_policy") => "raise",
+        WhenBusy::Raise | WhenBusy::Silent => "block",
+    };
+    settings_from(maintenance, busy_policy, Some(&rest)).map(Some)
+}
+
+fn is(given: &Bound<'_, PyAny>, word: &str) -> bool {
+    given.extract::<String>().is_ok_and(|given| given == word)
+}
+
+/// The error for a keyword that is none, with those that there are where a store keeps the log.
+fn explained(py: Python<'_>, error: PyErr) -> PyErr {
+    if error.is_instance_of::<PyTypeError>(py) {
+        let note = "with path=... it takes name, codec, schema, time_unit, durability, mode, min_ts, \
+                    retention_age, retention_bytes, maintenance, busy_policy and a store's settings";
+        let _ = error.value(py).call_method1("add_note", (note,));
+    }
+    error
 }
 
 #[pymethods]
@@ -204,12 +276,13 @@ impl Timelog {
             }
             State::Stored(stored) => {
                 let (unit, origin) = (stored.unit()?, Origin::of(stored)?);
-                std::mem::replace(&mut *state, told(Options { unit, ..Options::default() }, origin))
+                let options = Options { unit, ..Options::default() };
+                std::mem::replace(&mut *state, told(options, Some(origin)))
             }
         };
         drop(state);
         match &old {
-            State::Stored(stored) if stored.owns_store => stored.handle.close(py),
+            State::Stored(stored) => stored.own.as_ref().map_or(Ok(()), |own| own.release(py)),
             _ => Ok(()),
         }
     }
@@ -315,7 +388,12 @@ impl Timelog {
     /// The timestamp below which writes are refused, or None.
     #[getter]
     pub(super) fn min_ts_floor(&self) -> Option<i64> {
-        self.told(|options, _| options.min_ts)
+        match &*self.state.lock() {
+            State::Stored(stored) => stored.log_even_closed().ok()?.min_time_allowed(),
+            State::Memory(log) => log.options.min_ts,
+            State::Closed(told) => told.options.min_ts,
+            State::New => None,
+        }
     }
 
     /// Always 0: objects are let go of at once.

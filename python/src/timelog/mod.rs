@@ -5,6 +5,7 @@
 //! may run: what a log in memory lets go of is dropped after its lock.
 
 mod arguments;
+mod by_path;
 mod drop_in;
 mod export;
 mod iterator;

@@ -15,6 +15,7 @@ use super::{Asked, Timelog};
 use crate::codec::encode;
 use crate::error::{invalid, refused, to_python};
 use crate::opened::MadeForCommit;
+use crate::rows;
 use crate::staging::{Staged, Staging};
 use crate::store::{KeptModel, Store};
 use crate::timestamp::timestamp;
@@ -177,6 +178,33 @@ impl CommitTimelog {
         let mut bytes = Vec::new();
         encode(self.codec, value, &mut bytes)?;
         self.changes.add(|changes| changes.entries.push(time, &bytes))?.map_err(to_python)
+    }
+
+    /// Append many objects, in any order of time: ``extend(pairs)`` or ``extend(timestamps, objects)``.
+    ///
+    /// All are looked at before the first one is added, so that a bad one adds none.
+    #[pyo3(signature = (pairs_or_timestamps, objects=None))]
+    fn extend(
+        &self,
+        pairs_or_timestamps: &Bound<'_, PyAny>,
+        objects: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.staging.check()?;
+        rows::is_sized(pairs_or_timestamps, objects)?;
+        let mut pairs = Vec::new();
+        let mut scratch = Vec::new();
+        let typed = self.stored.as_ref().and_then(|stored| stored.decoder.typed());
+        rows::for_each(pairs_or_timestamps, objects, |time, value| {
+            let at = timestamp(time, self.unit)?;
+            scratch.clear();
+            match typed {
+                Some(typed) => typed.with_cells(at, value, |_| Ok(()))?,
+                None => encode(self.codec, value, &mut scratch)?,
+            }
+            pairs.push((time.clone(), value.clone()));
+            Ok(())
+        })?;
+        pairs.iter().try_for_each(|(time, value)| self.append(time, value))
     }
 
     /// Delete the entries of earlier commits from ``t1`` to before ``t2``, or those at ``t1``.

@@ -8,6 +8,7 @@ use pyo3::types::PyList;
 use timestrata_engine::{Durability, Result};
 use timestrata_timelog::{Timelog as TimelogModel, Unit};
 
+use super::by_path::PathUse;
 use super::iterator::TimelogIter;
 use crate::codec::{Decoder, encode};
 use crate::error::to_python;
@@ -28,19 +29,46 @@ pub(super) struct Stored {
     log: Guarded<TimelogModel>,
     pub(super) decoder: Decoder,
     pub(super) handle: Arc<Handle>,
-    /// Whether the store was opened for this log alone, and closes with it.
-    pub(super) owns_store: bool,
+    /// Its share of a store that was opened by its path.
+    pub(super) own: Option<Box<PathUse>>,
+    durability: Durability,
+}
+
+/// Where a log is.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// In a store that the program has opened. What writes have that say nothing themselves.
+    Store(Arc<Handle>, Durability),
+    /// In one that was opened by its path.
+    Path(Box<PathUse>),
+}
+
+impl Place {
+    pub(super) fn handle(&self) -> &Arc<Handle> {
+        match self {
+            Self::Store(handle, _) => handle,
+            Self::Path(used) => &used.handle,
+        }
+    }
 }
 
 impl Stored {
-    pub(super) fn new(
-        py: Python<'_>,
-        handle: Arc<Handle>,
-        log: TimelogModel,
-        owns_store: bool,
-    ) -> PyResult<Self> {
+    pub(super) fn new(py: Python<'_>, place: Place, log: TimelogModel) -> PyResult<Self> {
         let decoder = Decoder::of(py, &log)?;
-        Ok(Self { log: Guarded::new(log), decoder, handle, owns_store })
+        let handle = Arc::clone(place.handle());
+        let (own, durability) = match place {
+            Place::Store(_, durability) => (None, durability),
+            Place::Path(used) => {
+                let durability = used.options.durability;
+                (Some(used), durability)
+            }
+        };
+        Ok(Self { log: Guarded::new(log), decoder, handle, own, durability })
+    }
+
+    /// The durability of a write that was called with or without `sync=True`.
+    pub(super) fn durability(&self, sync: bool) -> Durability {
+        if sync { Durability::Synced } else { self.durability }
     }
 
     /// The log, if its store is open and of this process.

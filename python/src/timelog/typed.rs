@@ -10,12 +10,13 @@ use timestrata_timelog::EntryBlock;
 
 use super::arguments::TimeRange;
 use super::stored::Stored;
+use crate::error::to_python;
 use crate::interrupt::detached;
 use crate::rows::different_lengths;
 use crate::typed::{ArrowInput, Typed, array_of_buffer, fitted_to, numpy};
 
 impl Stored {
-    /// Appends the batches of an Arrow stream, each as one commit.
+    /// Appends the batches of an Arrow stream, each as one commit or all as one.
     ///
     /// # Errors
     /// What doesn't fit the log, with a note that says how many rows are stored.
@@ -23,22 +24,30 @@ impl Stored {
         &self,
         typed: &Typed,
         object: &Bound<'_, PyAny>,
+        is_atomic: bool,
         durability: Durability,
     ) -> PyResult<()> {
         let (py, log) = (object.py(), self.log()?);
         let mut input = ArrowInput::of(object, &typed.columns)?;
+        let mut bulk = is_atomic.then(|| log.bulk()).transpose().map_err(to_python)?;
         let mut stored = 0;
         loop {
             let step = || match input.next(log.unit(), &typed.columns).transpose()? {
-                Some((times, columns)) => {
-                    log.extend_columns(times, columns, durability)?;
-                    Ok(Some(input.rows))
-                }
+                Some((times, columns)) => match &mut bulk {
+                    Some(bulk) => bulk.append_columns(times, columns).map(|()| Some(0)),
+                    None => {
+                        log.extend_columns(times, columns, durability)?;
+                        Ok(Some(input.rows))
+                    }
+                },
                 None => Ok(None),
             };
             match detached(py, step).and_then(|rows| py.check_signals().map(|()| rows)) {
                 Ok(Some(rows)) => stored = rows,
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    let commit = || bulk.map_or(Ok(()), |bulk| bulk.commit().map(drop));
+                    return detached(py, commit);
+                }
                 Err(error) => {
                     let note = format!("extend(): the first {stored} rows are stored");
                     let _ = error.value(py).call_method1("add_note", (note,));

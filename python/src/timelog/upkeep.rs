@@ -2,13 +2,14 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
-use timestrata_engine::{Result, StreamStats};
+use timestrata_engine::{Result, Retention, StreamStats};
 use timestrata_timelog::Timelog as TimelogModel;
 
 use super::memory::MemoryLog;
 use super::options::Upkeep;
 use super::{Asked, State, Timelog, closed};
-use crate::error::timelog_error;
+use crate::error::{invalid, timelog_error};
+use crate::settings::span_ns;
 
 #[pymethods]
 impl Timelog {
@@ -75,6 +76,59 @@ impl Timelog {
     /// Make every commit of the store so far survive a power cut. Nothing to do in memory.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         self.ask(|_| ())?.or_ask(py, |log| log.sync().map(drop))
+    }
+
+    /// Throw away by itself what is older than ``age`` seconds, or the oldest beyond so many ``bytes``.
+    /// None: no bound. Of logs that a store keeps; compactions carry it out.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> door = timestrata.open().timelog("door", retention_bytes=1_000_000)
+    /// >>> door.set_retention(age=30 * 86_400)
+    /// >>> door.describe()["retention_age"], door.describe()["retention_bytes"]
+    /// (2592000.0, None)
+    #[pyo3(signature = (*, age=None, bytes=None))]
+    fn set_retention(&self, py: Python<'_>, age: Option<f64>, bytes: Option<u64>) -> PyResult<()> {
+        let retention = Retention { age_ns: span_ns("age", age)?, bytes };
+        match self.ask(|_| ())? {
+            Asked::Of(stored) => {
+                stored.ask(py, |log| log.store().set_retention(log.stream_id(), retention))
+            }
+            Asked::Answer(()) => Err(invalid(
+                "retention is of logs that a store keeps: in memory say cutoff(ts) where it is time",
+            )),
+        }
+    }
+
+    /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let shown = PyDict::new(py);
+        let (name, codec, kept) = match self.ask(|_| ())? {
+            Asked::Answer(()) => (None, None, Retention::default()),
+            Asked::Of(stored) => {
+                let log = stored.log()?;
+                let kept = stored.ask(py, TimelogModel::retention)?;
+                (Some(log.name().to_owned()), Some(log.codec().name()), kept)
+            }
+        };
+        shown.set_item("name", name)?;
+        shown.set_item("codec", codec)?;
+        shown.set_item("unit", self.time_unit()?)?;
+        shown.set_item("retention_age", kept.age_ns.map(|age| age as f64 / 1e9))?;
+        shown.set_item("retention_bytes", kept.bytes)?;
+        shown.set_item("min_ts", self.min_ts_floor())?;
+        Ok(shown)
+    }
+
+    /// Have a log of a store that is open for reading see what the writer has committed; for tails.
+    fn _refresh(&self, py: Python<'_>) -> PyResult<()> {
+        match self.ask(|_| ())? {
+            Asked::Of(stored) if stored.handle.mode == "r" => {
+                stored.handle.detached(py, |store| store.refresh().map(drop))
+            }
+            Asked::Of(_) | Asked::Answer(()) => Ok(()),
+        }
     }
 
     /// Figures, in nested dicts. Published rows are in segments; `min_ts` and `max_ts` are

@@ -27,6 +27,8 @@ static SURROUNDINGS: LazyLock<Io> = LazyLock::new(Io::os);
 
 /// Rows of an iterator that are stored at once.
 const CHUNK_ROWS: usize = 1024;
+/// Rows that are stored before other threads have their turn: some milliseconds.
+const TURN_ROWS: usize = 1 << 16;
 
 impl Timelog {
     /// Drops what a write let go of, and says if it found the queue full.
@@ -57,7 +59,7 @@ impl Timelog {
             State::Stored(stored) => {
                 let stored = std::sync::Arc::clone(stored);
                 drop(state);
-                stored.append(time, object, stored.handle.durability(sync))
+                stored.append(time, object, stored.durability(sync))
             }
             State::Closed(told) => {
                 told.options.check_floor(time)?;
@@ -67,18 +69,35 @@ impl Timelog {
         }
     }
 
-    /// Stores rows of a log in memory, all or none.
-    fn store(&self, rows: &mut Vec<(i64, Object)>) -> PyResult<()> {
-        let mut state = self.state.lock();
-        let State::Memory(log) = &mut *state else { return Err(closed()) };
-        rows.iter().try_for_each(|(time, _)| log.options.check_floor(*time))?;
-        let mut is_full = false;
-        for (time, object) in rows.drain(..) {
-            is_full |= log.append(time, object);
+    /// Stores rows of a log in memory, all or none. `rows` is empty then, but where none were.
+    fn store(&self, py: Python<'_>, rows: &mut Vec<(i64, Object)>) -> PyResult<()> {
+        let mut is_checked = false;
+        let (mut done, mut busy) = (0, Ok(()));
+        // What is left goes where no lock is held, also if the log is closed between two parts.
+        let mut rows = std::mem::take(rows).into_iter();
+        loop {
+            let mut state = self.state.lock();
+            let State::Memory(log) = &mut *state else { return Err(closed()) };
+            if !is_checked {
+                let floors = rows.as_slice().iter();
+                floors.map(|(time, _)| *time).try_for_each(|time| log.options.check_floor(time))?;
+                is_checked = true;
+            }
+            let mut is_full = false;
+            let before = done;
+            for (time, object) in rows.by_ref().take(TURN_ROWS) {
+                is_full |= log.append(time, object);
+                done += 1;
+            }
+            let after = if is_full { log.after_write() } else { After::default() };
+            drop(state);
+            busy = Self::finish(after).and(busy);
+            if done - before < TURN_ROWS || rows.len() == 0 {
+                return busy;
+            }
+            // Other threads have their turn. What they see of the rows are the first ones.
+            py.detach(|| ());
         }
-        let after = if is_full { log.after_write() } else { After::default() };
-        drop(state);
-        Self::finish(after)
     }
 
     fn delete_range_of(&self, py: Python<'_>, range: TimeRange) -> PyResult<()> {
@@ -86,7 +105,7 @@ impl Timelog {
         match self.ask(|log| log.rows.delete(range.bounds()))? {
             Asked::Answer(removed) => drop::<Removed<Object>>(removed),
             Asked::Of(stored) => {
-                let durability = stored.handle.durability(false);
+                let durability = stored.durability(false);
                 stored.ask(py, |log| log.delete_range_with(range.bounds(), durability))?;
             }
         }
@@ -115,6 +134,7 @@ struct MemoryWriter<'a> {
     rows: Vec<(i64, Object)>,
     skips: bool,
     skipped: u64,
+    taken: usize,
     /// Rows after which those so far are stored.
     chunk_rows: usize,
     /// The write that filled the queue of flushes: told when all is stored.
@@ -147,14 +167,17 @@ impl MemoryWriter<'_> {
         if self.rows.len() >= self.chunk_rows {
             self.store(py)?;
         }
-        if self.rows.len().is_multiple_of(SIGNAL_ROWS) {
+        self.taken += 1;
+        if self.taken.is_multiple_of(SIGNAL_ROWS) {
             py.check_signals()?;
+            // An iterator of no Python code never lets other threads have their turn.
+            py.detach(|| ());
         }
         Ok(())
     }
 
     fn store(&mut self, py: Python<'_>) -> PyResult<()> {
-        match self.log.store(&mut self.rows) {
+        match self.log.store(py, &mut self.rows) {
             Err(error) if self.rows.is_empty() && is_busy(py, &error) => {
                 self.busy = Some(error);
                 Ok(())
@@ -174,10 +197,12 @@ impl Timelog {
         rows: &Bound<'_, PyAny>,
         objects: Option<&Bound<'_, PyAny>>,
         skips: bool,
+        is_atomic: Option<bool>,
     ) -> PyResult<()> {
         let py = rows.py();
         let is_sized = rows::is_sized(rows, objects)?;
-        if !is_sized && !skips {
+        let is_atomic = is_atomic.unwrap_or(is_sized);
+        if !is_atomic && !skips {
             return Err(PyTypeError::new_err(
                 "extend(insert_on_error=False) needs input with a length, a list for instance",
             ));
@@ -188,7 +213,8 @@ impl Timelog {
             rows: Vec::with_capacity(rows.len().unwrap_or_default()),
             skips,
             skipped: 0,
-            chunk_rows: if is_sized { usize::MAX } else { CHUNK_ROWS },
+            taken: 0,
+            chunk_rows: if is_atomic { usize::MAX } else { CHUNK_ROWS },
             busy: None,
         };
         let written = rows::for_each(rows, objects, |time, object| writer.push(time, object));
@@ -252,11 +278,10 @@ impl Timelog {
     /// ``__arrow_c_array__``: a column ``time``, and those of its schema), a commit a batch; and
     /// arrays of numbers as timestamps and objects.
     ///
-    /// In memory, input with a length is stored whole or not at all; an iterator is stored in
-    /// chunks of 1,024 rows, of which those before an error stay. Where a store keeps the log,
-    /// input with a length is one commit as long as it has at most 64 MiB encoded; what is
-    /// longer is committed in parts of that size, an iterator in parts of 8,192 rows or 1 MiB,
-    /// and a note on the exception says how many rows are stored.
+    /// Input with a length is stored whole or not at all: where a store keeps the log, as one commit,
+    /// however long it is (beyond 64 MiB encoded it goes straight to files). An iterator is stored in
+    /// parts, in memory of 1,024 rows, in a store of 8,192 rows or 1 MiB, of which those before an
+    /// error stay; a note on the exception says how many rows are stored. Arrow data is a commit a batch.
     ///
     /// Parameters
     /// ----------
@@ -268,6 +293,8 @@ impl Timelog {
     ///     True: skip rows whose timestamp is of a wrong type or outside of 64 bits, with one
     ///     RuntimeWarning. False: refuse the whole input, which must have a length. Default:
     ///     True in memory, False where a store keeps the log.
+    /// atomic : bool, optional
+    ///     Whether all of it is one commit. Default: as said above.
     /// sync : bool
     ///     Return only when a power cut can't take it any more, where a store keeps it.
     ///
@@ -280,23 +307,26 @@ impl Timelog {
     /// >>> list(log)
     /// [(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')]
     #[pyo3(signature = (pairs_or_timestamps, objects=None, *, mostly_ordered=None,
-                        insert_on_error=None, sync=false))]
+                        insert_on_error=None, atomic=None, sync=false))]
     pub(super) fn extend(
         &self,
         pairs_or_timestamps: &Bound<'_, PyAny>,
         objects: Option<&Bound<'_, PyAny>>,
         mostly_ordered: Option<&Bound<'_, PyAny>>,
         insert_on_error: Option<&Bound<'_, PyAny>>,
+        atomic: Option<&Bound<'_, PyAny>>,
         sync: bool,
     ) -> PyResult<()> {
         flag("mostly_ordered", mostly_ordered)?;
         let skips = flag("insert_on_error", insert_on_error)?;
+        let is_atomic = flag("atomic", atomic)?;
         match self.ask(|_| ())? {
             Asked::Answer(()) => {
-                self.extend_in_memory(pairs_or_timestamps, objects, skips.unwrap_or(true))
+                let skips = skips.unwrap_or(true);
+                self.extend_in_memory(pairs_or_timestamps, objects, skips, is_atomic)
             }
             Asked::Of(stored) => {
-                let durability = stored.handle.durability(sync);
+                let durability = stored.durability(sync);
                 if skips == Some(true) {
                     return Err(PyValueError::new_err(
                         "insert_on_error=True: a log that a store keeps skips no row",
@@ -304,7 +334,9 @@ impl Timelog {
                 }
                 if let Some(typed) = stored.decoder.typed() {
                     if objects.is_none() && is_arrow(pairs_or_timestamps)? {
-                        return stored.extend_arrow(typed, pairs_or_timestamps, durability);
+                        let is_atomic = is_atomic.unwrap_or(false);
+                        let rows = pairs_or_timestamps;
+                        return stored.extend_arrow(typed, rows, is_atomic, durability);
                     }
                     if let Some(objects) = objects
                         && let Ok(times) = times_of(pairs_or_timestamps)
@@ -314,7 +346,8 @@ impl Timelog {
                     }
                 }
                 let log = stored.log()?;
-                rows::extend(log, &stored.decoder, pairs_or_timestamps, objects, durability)
+                let (decoder, rows) = (&stored.decoder, pairs_or_timestamps);
+                rows::extend(log, decoder, rows, objects, is_atomic, durability)
             }
         }
     }
@@ -347,7 +380,7 @@ impl Timelog {
         let times = times_of(timestamps)?;
         if let Asked::Of(stored) = self.ask(|_| ())?
             && let Some(typed) = stored.decoder.typed()
-            && stored.extend_buffer(typed, &times, objects, stored.handle.durability(false))?
+            && stored.extend_buffer(typed, &times, objects, stored.durability(false))?
         {
             return Ok(());
         }
@@ -356,14 +389,17 @@ impl Timelog {
             return Err(rows::different_lengths(times.len(), values.len()));
         }
         match self.ask(|_| ())? {
-            Asked::Answer(()) => self.store(&mut times.into_iter().zip(values).collect()),
+            Asked::Answer(()) => {
+                self.store(timestamps.py(), &mut times.into_iter().zip(values).collect())
+            }
             Asked::Of(stored) => {
                 let py = timestamps.py();
                 let objects = values.iter().map(|object| object.bind(py).clone());
                 let times = PyList::new(py, times)?;
                 let objects = PyList::new(py, objects.collect::<Vec<_>>())?;
-                let durability = stored.handle.durability(false);
-                rows::extend(stored.log()?, &stored.decoder, &times, Some(&objects), durability)
+                let durability = stored.durability(false);
+                let (log, objects) = (stored.log()?, Some(objects.as_any()));
+                rows::extend(log, &stored.decoder, &times, objects, None, durability)
             }
         }
     }

@@ -301,6 +301,13 @@ class RemoteCommitTimelog(_CommitPart[tuple[str, str]]):
         """Append an object at a time, as `Timelog.append` takes them."""
         self._add(("entries", self._log._line(self._log._time(time), value)))
 
+    def extend(self, pairs_or_timestamps: Iterable[Any], objects: Iterable[Any] | None = None) -> None:
+        """Append many objects, in any order of time; all of them or none are in the commit."""
+        pairs = pairs_or_timestamps if objects is None else zip(pairs_or_timestamps, objects, strict=True)
+        lines = [("entries", self._log._line(self._log._time(time), value)) for time, value in pairs]
+        for line in lines:
+            self._add(line)
+
     def delete(self, t1: Timestamp, t2: Timestamp | None = None) -> None:
         """Delete the entries of earlier commits from ``t1`` to before ``t2``, or those at ``t1``."""
         first, behind = self._log._range(t1, t2)

@@ -138,9 +138,13 @@ class RemoteStore(Remote):
         *,
         codec: Codec | None = None,
         unit: Literal["s", "ms", "us", "ns"] | None = None,
+        retention_age: float | None = None,
+        retention_bytes: int | None = None,
+        min_ts: int | None = None,
     ) -> RemoteTimelog:
         """Give the time log of this name; make it if it is missing."""
-        return open_timelog(self._connection, name, codec, unit)
+        kept = {"retention_age": retention_age, "retention_bytes": retention_bytes, "min_ts": min_ts}
+        return open_timelog(self._connection, name, codec, unit, kept)
 
     def timelogs(self) -> list[str]:
         """List the names of all time logs."""

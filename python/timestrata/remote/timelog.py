@@ -52,7 +52,7 @@ _NOTHING: Any = _Nothing()
 
 
 def open_timelog(
-    connection: Connection, name: str, codec: Codec | None, unit: str | None
+    connection: Connection, name: str, codec: Codec | None, unit: str | None, kept: Mapping[str, float | None]
 ) -> RemoteTimelog:
     """Give the time log of a name; made if it is missing and may be."""
     try:
@@ -65,13 +65,17 @@ def open_timelog(
                 f"a server makes no time log of codec {codec!r}",
                 hint="choose 'cbor', 'json' or 'bytes', or make it where the store is open",
             ) from None
-        asked = {"codec": codec, "unit": unit}
+        asked = {"codec": codec, "unit": unit, **kept}
         body = {name: value for name, value in asked.items() if value is not None}
         said = connection.send("PUT", "timelogs", name, body=body, repeats=True)
         log = RemoteTimelog(connection, name, said["codec"], said["unit"])
     for what, is_, wanted in (("codec", log.codec, codec), ("unit", log.unit, unit)):
         if wanted not in (None, is_):
             raise AlreadyExistsError(f"time log {name!r} has {what} {is_!r}, not {wanted!r}")
+    said_now = {name: value for name, value in kept.items() if value is not None}
+    if said_now:
+        # As where the store is open: what is asked for is so from now on.
+        connection.send("PUT", "timelogs", name, body=said_now, repeats=True)
     return log
 
 
@@ -258,6 +262,17 @@ class RemoteTimelog(Remote):
 
     def __setitem__(self, key: Timestamp, value: Any, /) -> None:
         self.append(key, value)
+
+    def set_retention(self, *, age: float | None = None, bytes: int | None = None) -> None:
+        """Throw away by itself what is older than ``age`` seconds, or the oldest beyond so many ``bytes``."""
+        body = {"retention_age": age, "retention_bytes": bytes}
+        self._connection.send("PUT", "timelogs", self._name, body=body, repeats=True)
+
+    def describe(self) -> dict[str, Any]:
+        """Give what it was made as, with what has been changed since, as `Timelog.describe` does."""
+        said = self._connection.get("timelogs", self._name)
+        names = ("name", "codec", "unit", "retention_age", "retention_bytes", "min_ts")
+        return {name: said[name] for name in names}
 
     def delete(self, t1: Timestamp, t2: Timestamp | None = None) -> None:
         """Delete the entries at a time, or from one to before another."""

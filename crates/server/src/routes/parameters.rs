@@ -131,6 +131,11 @@ impl Members {
         })
     }
 
+    /// A whole number, which may be less than 0.
+    pub(super) fn integer(&mut self, name: &str) -> Result<Option<i64>> {
+        self.read(name, "a whole number of 64 bits", Value::as_i64)
+    }
+
     /// A length of time: seconds, or a text such as `30d`. In nanoseconds.
     pub(super) fn duration_ns(&mut self, name: &str) -> Result<Option<u64>> {
         self.read(name, "seconds, or a duration such as \"12h\"", |value| match value {

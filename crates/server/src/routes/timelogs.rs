@@ -6,7 +6,7 @@ pub(super) mod values;
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use serde_json::{Value, json};
-use timestrata_engine::Store;
+use timestrata_engine::{Retention, Store};
 use timestrata_timelog::{Codec, Timelog, TimelogOptions, Unit};
 
 use crate::auth::Caller;
@@ -40,6 +40,17 @@ pub(super) const ENDPOINTS: &[Route] = &[
     .takes(Takes::Members(&[
         parameter("codec", Form::OneOf(&["cbor", "json", "bytes"]), "What its values are"),
         parameter("unit", Form::OneOf(&["s", "ms", "us", "ns"]), "The unit of its times"),
+        parameter(
+            "retention_age",
+            Form::Any,
+            "What is older goes by itself: seconds, or a duration such as \"30d\"; null: any age",
+        ),
+        parameter(
+            "retention_bytes",
+            Form::Any,
+            "The oldest beyond so many bytes go by themselves; null: any size",
+        ),
+        parameter("min_ts", Form::Any, "Entries with smaller times are refused; of a new time log"),
     ])),
     Route::delete(
         "/timelogs/{timelog}",
@@ -85,12 +96,16 @@ async fn list(caller: Caller, Reading(state): Reading) -> Response {
 
 fn described(log: &Timelog) -> Result<Value> {
     let view = log.snapshot()?;
+    let retention = log.retention()?;
     Ok(json!({
         "name": log.name(),
         "codec": log.codec().name(),
         "unit": log.unit().name(),
         "first_time": view.min_time()?,
         "last_time": view.max_time()?,
+        "retention_age": retention.age_ns.map(|age| age as f64 / 1e9),
+        "retention_bytes": retention.bytes,
+        "min_ts": log.min_time_allowed(),
     }))
 }
 
@@ -109,17 +124,48 @@ async fn create(question: Question, mut members: Members) -> Result<Response> {
     let codecs = [Codec::Cbor, Codec::Json, Codec::Bytes].map(|codec| (codec.name(), codec));
     let units =
         [Unit::Second, Unit::Milli, Unit::Micro, Unit::Nano].map(|unit| (unit.name(), unit));
-    let options = TimelogOptions {
-        codec: members.word("codec", &codecs)?.unwrap_or(options().codec),
-        unit: members.word("unit", &units)?.unwrap_or_default(),
-        ..options()
-    };
+    let (codec, unit) = (members.word("codec", &codecs)?, members.word("unit", &units)?);
+    let min_time = members.integer("min_ts")?;
+    let changed = RetentionMembers::read(&mut members)?;
     blocking(move || {
+        // What is not named stays as it is.
+        let found = Timelog::open(&state.store, &name).ok();
+        let kept = found.as_ref().map(Timelog::retention).transpose()?.unwrap_or_default();
+        let options = TimelogOptions {
+            codec: codec.or(found.as_ref().map(Timelog::codec)).unwrap_or(options().codec),
+            unit: unit.or(found.as_ref().map(Timelog::unit)).unwrap_or_default(),
+            retention: changed.over(kept),
+            min_time,
+            ..options()
+        };
         let log = Timelog::create(&state.store, &name, options)?;
         state.store.sync()?;
         Ok(success(described(&log)?))
     })
     .await
+}
+
+/// What a body says of what goes by itself: a member that is null has no bound, one that is missing stays.
+struct RetentionMembers {
+    age_ns: Option<Option<u64>>,
+    bytes: Option<Option<u64>>,
+}
+
+impl RetentionMembers {
+    fn read(members: &mut Members) -> Result<Self> {
+        let has_age = members.has("retention_age");
+        let has_bytes = members.has("retention_bytes");
+        let age_ns = members.duration_ns("retention_age")?;
+        let bytes = members.number("retention_bytes")?;
+        Ok(Self { age_ns: has_age.then_some(age_ns), bytes: has_bytes.then_some(bytes) })
+    }
+
+    fn over(&self, kept: Retention) -> Option<Retention> {
+        (self.age_ns.is_some() || self.bytes.is_some()).then(|| Retention {
+            age_ns: self.age_ns.unwrap_or(kept.age_ns),
+            bytes: self.bytes.unwrap_or(kept.bytes),
+        })
+    }
 }
 
 async fn drop(question: Question) -> Result<Response> {

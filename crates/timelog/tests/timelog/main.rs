@@ -1,5 +1,6 @@
 //! Time logs, through their public face.
 
+mod limits;
 mod model;
 mod promises;
 mod typed;
