@@ -192,7 +192,7 @@ fn without_id(rows: RecordBatch, id: Option<u64>) -> Result<RecordBatch> {
 }
 
 /// Gives each batch of a range with what the predicate picks of it.
-fn for_each_picked(
+pub(super) fn for_each_picked(
     view: &TableView,
     range: &KeyRange,
     predicate: &mut impl RowPredicate,

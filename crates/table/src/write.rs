@@ -194,7 +194,7 @@ impl Table {
     }
 
     /// Gives the table other columns; whoever asks holds its lock for writing.
-    fn alter(&self, layout: &Layout, schema: SchemaRef) -> Result<()> {
+    pub(super) fn alter(&self, layout: &Layout, schema: SchemaRef) -> Result<()> {
         let others = layout.schema.fields().iter().zip(schema.fields());
         if others.into_iter().any(|(old, new)| old.data_type() != new.data_type()) {
             self.check_unwatched(layout, "given columns of other types")?;
