@@ -28,7 +28,7 @@ impl Store {
     /// >>> rows = asyncio.run(store.sql_async("SELECT 1 AS x"))
     /// >>> rows.to_pylist()
     /// [{'x': 1}]
-    #[pyo3(signature = (*given, **named), text_signature = "($self, query, params=None, *, timeout=None)")]
+    #[pyo3(signature = (*given, **named), text_signature = "($self, query, params=None, *, tables=None, timeout=None)")]
     fn sql_async<'py>(
         slf: &Bound<'py, Self>,
         given: &Bound<'py, PyTuple>,

@@ -426,6 +426,7 @@ class Store:
         query: str,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
         *,
+        tables: dict[str, Any] | None = None,
         timeout: Duration | None = None,
     ) -> Rows: ...
     def sql_async(
@@ -433,6 +434,7 @@ class Store:
         query: str,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
         *,
+        tables: dict[str, Any] | None = None,
         timeout: Duration | None = None,
     ) -> Coroutine[Any, Any, Rows]: ...
     def commit(
@@ -686,7 +688,7 @@ class Table:
         tolerance: timedelta | str | int | None = None,
         *,
         right_on: str | None = None,
-        direction: Literal["backward", "forward"] = "backward",
+        direction: Literal["backward", "forward", "nearest"] = "backward",
         suffix: str = "_right",
         allow_exact: bool = True,
     ) -> Rows: ...
@@ -704,6 +706,12 @@ class Table:
     def row(self, key: object) -> dict[str, Any] | None: ...
     def min_time(self) -> datetime | int | None: ...
     def max_time(self) -> datetime | int | None: ...
+    def alter(
+        self,
+        *,
+        add: Mapping[str, Any] | SupportsArrowSchema | None = None,
+        widen: Mapping[str, Any] | SupportsArrowSchema | None = None,
+    ) -> bool: ...
     def set_retention(self, *, age: float | None = None, bytes: int | None = None) -> None: ...
     def compact(self) -> None: ...
     def drop(self) -> None: ...

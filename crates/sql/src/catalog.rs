@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::catalog::information_schema::{INFORMATION_SCHEMA, InformationSchemaProvider};
 use datafusion::catalog::{
     CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemoryCatalogProviderList,
@@ -19,7 +19,8 @@ use timestrata_engine::{Error, ErrorKind, Stream};
 use timestrata_table::{is_view, view_query};
 
 use crate::error::{carried, from_datafusion, invalid, refused};
-use crate::planner_context::NamedTables;
+use crate::local::{LocalTable, check_names};
+use crate::planner_context::{NamedTables, first_time_column};
 use crate::planning_states::{PlanningState, PlanningStates};
 use crate::schema::{PlainStreams, Shown, SqlModel, SqlTable, plain_schema};
 use crate::table::{ReadFrom, provider};
@@ -48,6 +49,8 @@ pub(crate) struct Catalog {
     views: &'static dyn PlansViews,
     /// How many views are around what is planned.
     depth: usize,
+    /// Tables of this query alone.
+    local: Arc<[LocalTable]>,
 }
 
 impl Catalog {
@@ -57,7 +60,24 @@ impl Catalog {
         states: Arc<PlanningStates>,
         views: &'static dyn PlansViews,
     ) -> Self {
-        Self { read, models, states, views, depth: 0 }
+        Self { read, models, states, views, depth: 0, local: Arc::new([]) }
+    }
+
+    /// The same, with tables of one query.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for names that the store has, and for two that are the same.
+    pub(crate) fn with_local(self, local: &Arc<[LocalTable]>) -> timestrata_engine::Result<Self> {
+        check_names(local)?;
+        for table in local.iter() {
+            if let Some(known) = self.find(&table.name) {
+                return Err(invalid(format!(
+                    "the store has '{}': give the rows that the query brings another name than '{}'",
+                    known.name, table.name
+                )));
+            }
+        }
+        Ok(Self { local: Arc::clone(local), ..self })
     }
 
     /// A session to plan in.
@@ -121,7 +141,12 @@ impl Catalog {
 
     /// A table or a view as DataFusion reads it.
     fn provider(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let Some(table) = self.find(name) else { return Ok(None) };
+        let Some(table) = self.find(name) else {
+            let wanted = name.to_lowercase();
+            let mut local = self.local.iter();
+            let found = local.find(|table| table.name.to_lowercase() == wanted);
+            return Ok(found.map(LocalTable::provider));
+        };
         Ok(Some(match view_query(&table.stream) {
             Some(query) => Arc::new(self.view(&table, query)?),
             None => provider(table, &self.read),
@@ -137,7 +162,7 @@ impl Catalog {
                 "view '{name}' is read by {VIEWS_DEEP_MAX} views in each other, or reads itself: drop one of them"
             )));
         }
-        let catalog = Self { depth: self.depth + 1, ..self.clone() };
+        let catalog = Self { depth: self.depth + 1, local: Arc::new([]), ..self.clone() };
         let plan = self.views.plan(catalog, &view.stream, query).map_err(|error| {
             let error = from_datafusion(error);
             let message = format!("view '{name}': {}", error.message());
@@ -149,7 +174,8 @@ impl Catalog {
     /// The error for a table that isn't there.
     pub(crate) fn no_table(&self, name: &str) -> Error {
         let shown: String = name.chars().take(80).collect();
-        let names = self.table_names();
+        let mut names = self.table_names();
+        names.extend(self.local.iter().map(|table| table.name.clone()));
         let there = match names.len() {
             0 => "the store has none".to_owned(),
             count if count > NAMES_MAX => format!(
@@ -218,5 +244,19 @@ impl NamedTables for Catalog {
             Some(_) => None,
         };
         provider.ok_or_else(|| carried(self.no_table(&name.to_string())))
+    }
+
+    fn time_column(&self, name: &str) -> Result<String> {
+        let table = self.find(name).filter(|table| !is_view(&table.stream));
+        let lead = table.and_then(|table| {
+            let lead = table.stream.schema().field(table.stream.lead_column()).clone();
+            let shown = table.schema.field_with_name(lead.name()).is_ok();
+            (shown && matches!(lead.data_type(), DataType::Timestamp(_, _)))
+                .then(|| lead.name().clone())
+        });
+        match lead {
+            Some(lead) => Ok(lead),
+            None => first_time_column(&self.named(&TableReference::bare(name))?.schema(), name),
+        }
     }
 }

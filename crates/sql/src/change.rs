@@ -2,39 +2,32 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array,
-};
-use datafusion::arrow::compute::{cast, prep_null_mask_filter};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::arrow::error::ArrowError;
-use datafusion::common::{Constraint, DFSchema, ToDFSchema};
+use datafusion::arrow::array::{RecordBatch, UInt64Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::Constraint;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::expr_rewriter::unnormalize_col;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{
-    CreateMemoryTable, DdlStatement, DmlStatement, Expr, LogicalPlan, WriteOp, lit,
+    CreateMemoryTable, DdlStatement, DmlStatement, LogicalPlan, WriteOp,
 };
-use datafusion::optimizer::simplify_expressions::ExprSimplifier;
-use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_plan::memory::MemoryStream;
 use futures::StreamExt;
-use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
+use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_table::is_view;
 
+use crate::alter::TableStatement;
 use crate::catalog::Catalog;
 use crate::error::{from_datafusion, invalid};
 use crate::execution::{Execution, blocking};
 use crate::names::unique_schema;
 use crate::params::Params;
 use crate::planning::Planning;
+use crate::predicate::predicate;
 use crate::result::QueryResult;
-use crate::rules;
-use crate::schema::{SqlTable, plain_schema};
+use crate::schema::plain_schema;
 use crate::statement::unsupported;
-use crate::table::{FilterRanges, narrow_table};
+use crate::statement_forms::AskedForm;
+use crate::update::{check_assignments, row_change};
 use crate::views::{ViewStatement, name_taken};
 use crate::writer::{Predicate, SqlWriter, TableDefinition};
 
@@ -47,11 +40,21 @@ pub(crate) async fn answer(
     sql: &str,
     params: Params,
 ) -> Result<QueryResult> {
+    if let Some(form) = AskedForm::of(sql)? {
+        let at_once = execution.at_one_snapshot()?;
+        let query = form.query(&at_once, &params).await?;
+        let (planning, plan) = at_once.plan(&query, params)?;
+        return at_once.run_in_order(&planning.state, &plan).await;
+    }
     let statement = execution.parse(sql)?;
     if let Some(statement) = ViewStatement::of(&statement, sql)? {
         statement.carry_out(execution).await?;
         return counted(0);
     }
+    if let Some(statement) = TableStatement::of(&statement)? {
+        return counted(statement.carry_out(execution).await?);
+    }
+    check_assignments(&statement)?;
     let (Planning { state, catalog }, plan) = execution.plan_parsed(statement, sql, params)?;
     match plan {
         LogicalPlan::Dml(dml) => change(execution, &state, &catalog, dml).await,
@@ -65,7 +68,7 @@ pub(crate) async fn answer(
     }
 }
 
-/// `INSERT` and `DELETE`.
+/// `INSERT`, `UPDATE` and `DELETE`.
 async fn change(
     execution: &Execution,
     state: &SessionState,
@@ -81,6 +84,11 @@ async fn change(
         WriteOp::Delete => {
             let predicate = predicate(state, &table, &dml.input, execution.query.as_ref())?;
             blocking(move || writer.delete_where(&table.name, &predicate)).await?
+        }
+        WriteOp::Update => {
+            let query = execution.query.as_ref();
+            let (predicate, change) = row_change(state, &table, &dml.input, query)?;
+            blocking(move || writer.update_where(&table.name, &predicate, &change)).await?
         }
         _ => return Err(unsupported()),
     };
@@ -199,81 +207,8 @@ async fn insert(
     written.await.map_err(|cause| Error::new(ErrorKind::Io, cause.to_string()))?
 }
 
-/// The rows that a `DELETE` means. Nothing but one condition on the table itself is taken: what
-/// is not understood must not be left out.
-fn predicate(
-    state: &SessionState,
-    table: &SqlTable,
-    input: &LogicalPlan,
-    query: Option<&RunningQuery>,
-) -> Result<Predicate> {
-    let condition = match input {
-        LogicalPlan::TableScan(_) => lit(true),
-        LogicalPlan::Filter(filter) if matches!(*filter.input, LogicalPlan::TableScan(_)) => {
-            filter.predicate.clone()
-        }
-        _ => return Err(invalid("DELETE takes a table and WHERE, and nothing else")),
-    };
-    if rules::has_subquery(&condition).map_err(from_datafusion)? {
-        return Err(invalid("DELETE takes no subqueries in its WHERE"));
-    }
-    prepare(state, table, condition, input.schema().as_ref(), query.cloned())
-        .map_err(from_datafusion)
-}
-
-fn prepare(
-    state: &SessionState,
-    table: &SqlTable,
-    condition: Expr,
-    schema: &DFSchema,
-    query: Option<RunningQuery>,
-) -> datafusion::common::Result<Predicate> {
-    let context = SimplifyContext::builder()
-        .with_schema(Arc::new(schema.clone()))
-        .with_config_options(Arc::clone(state.config_options()))
-        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
-        .build();
-    let simplifier = ExprSimplifier::new(context);
-    let condition = rules::exact(simplifier.coerce(condition, schema)?, schema)?.data;
-    let condition = simplifier.simplify(rules::guarded(condition)?.data)?;
-    let FilterRanges { ranges, is_exact } = narrow_table(table, std::slice::from_ref(&condition));
-    let unqualified = Arc::clone(&table.schema).to_dfschema()?;
-    let condition = create_physical_expr(
-        &unnormalize_col(condition),
-        &unqualified,
-        state.execution_props(),
-        &PhysicalPlanningContext::default(),
-    )?;
-    let shown = Arc::clone(&table.schema);
-    let matches = move |batch: &RecordBatch| -> Result<BooleanArray> {
-        query.as_ref().map_or(Ok(()), RunningQuery::check)?;
-        let batch = as_shown(batch, &shown).map_err(|error| from_datafusion(error.into()))?;
-        let value = condition.evaluate(&batch).map_err(from_datafusion)?;
-        let array = value.into_array(batch.num_rows()).map_err(from_datafusion)?;
-        let mask = array.as_boolean();
-        Ok(match mask.null_count() {
-            0 => mask.clone(),
-            _ => prep_null_mask_filter(mask),
-        })
-    };
-    let ranges = ranges.as_slice().to_vec();
-    Ok(Predicate { ranges, is_exact, matches: Arc::new(matches) })
-}
-
-/// A batch of stored columns, with text as conditions work with it.
-fn as_shown(
-    batch: &RecordBatch,
-    shown: &SchemaRef,
-) -> std::result::Result<RecordBatch, ArrowError> {
-    let columns = batch.columns().iter().zip(shown.fields());
-    let columns = columns.map(|(column, field)| cast(column, field.data_type()));
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
-    RecordBatch::try_new_with_options(Arc::clone(shown), columns, &options)
-}
-
 /// The answer of a statement that changes something: how many rows.
-fn counted(rows: u64) -> Result<QueryResult> {
+pub(crate) fn counted(rows: u64) -> Result<QueryResult> {
     let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
     let column = Arc::new(UInt64Array::from(vec![rows]));
     let stream = RecordBatch::try_new(Arc::clone(&schema), vec![column])

@@ -129,6 +129,16 @@ fn is_subquery(text: &str) -> bool {
         .is_some_and(|expr| kinds.iter().any(|kind| expr.starts_with(kind)))
 }
 
+/// What is said before a syntax tree is written out, as the parser has it: nobody can make anything of that.
+fn without_tree(text: &str) -> &str {
+    let trees = [" {", "([", "(Ident", "Identifier("];
+    let begins = trees.iter().filter_map(|tree| text.find(tree)).min();
+    let said = begins.and_then(|at| text.get(..at)).unwrap_or(text);
+    said.trim_start_matches("Unsupported ast node in sqltorel: ")
+        .trim_start_matches("Unsupported ast node ")
+        .trim_end_matches([':', ' '])
+}
+
 /// DataFusion's words, without the wrapping that says whose error it is.
 fn text_of(error: &DataFusionError) -> String {
     match error {
@@ -142,15 +152,38 @@ fn text_of(error: &DataFusionError) -> String {
              do so by equality in its WHERE (inner.a = outer.a AND ...); for anything else write it as a join"
                 .to_owned()
         }
-        DataFusionError::NotImplemented(text) => format!("not supported: {text}"),
+        DataFusionError::NotImplemented(text) => format!("not supported: {}", without_tree(text)),
         DataFusionError::Internal(text) => format!("a mistake of ours in this query: {text}"),
         DataFusionError::SchemaError(inner, _) => match inner.as_ref() {
             SchemaError::FieldNotFound { .. } => {
-                inner.to_string().replacen("No field named", "there is no column", 1)
+                // A setting of DataFusion's, which nobody here has.
+                let told = inner.to_string();
+                let lines = told.lines().filter(|line| !line.starts_with("Column names are case"));
+                let told = lines.collect::<Vec<_>>().join("\n");
+                told.replacen("No field named", "there is no column", 1)
             }
             _ => inner.to_string(),
         },
         DataFusionError::External(inner) => inner.to_string(),
         other => wrapped(other).map_or_else(|| other.to_string(), text_of),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syntax_trees_are_no_part_of_a_message() {
+        let of = |text: &str| text_of(&DataFusionError::NotImplemented(text.to_owned()));
+        assert_eq!(
+            of("Unsupported ast node Pivot { table: Table { name: x } }"),
+            "not supported: Pivot"
+        );
+        assert_eq!(
+            of("Unsupported JOIN operator StraightJoin(None)"),
+            "not supported: Unsupported JOIN operator StraightJoin(None)"
+        );
+        assert_eq!(of("WITH TIES"), "not supported: WITH TIES");
     }
 }

@@ -19,6 +19,7 @@ use crate::catalog::Catalog;
 use crate::error::from_datafusion;
 use crate::functions::{AsofOptions, GapFillOptions, asof_join, gap_fill};
 use crate::governed::{governed, task_of};
+use crate::local::LocalTable;
 use crate::materialized::ViewPlans;
 use crate::names::{quoted, unique_names, unique_schema};
 use crate::optimizer::optimize;
@@ -41,6 +42,8 @@ pub(crate) struct Execution {
     pub(crate) snapshot: Option<Snapshot>,
     /// What it is for.
     pub(crate) query: Option<RunningQuery>,
+    /// Tables beside those of the store.
+    pub(crate) local: Arc<[LocalTable]>,
 }
 
 /// What a table function reads.
@@ -98,9 +101,24 @@ impl Execution {
         Ok(Catalog::new(read, models, states, &ViewPlans))
     }
 
-    /// The catalog, and the session with the time of this query.
-    pub(crate) fn planning(&self) -> Result<Planning> {
+    /// The same, with all that is asked at the snapshot of now, if it has no other.
+    pub(crate) fn at_one_snapshot(&self) -> Result<Self> {
+        let snapshot = match &self.snapshot {
+            Some(snapshot) => snapshot.clone(),
+            None => self.shared.store.snapshot()?,
+        };
+        Ok(Self { snapshot: Some(snapshot), ..self.clone() })
+    }
+
+    /// The tables of the store alone, and the session with the time of this query.
+    pub(crate) fn planning_of_store(&self) -> Result<Planning> {
         Ok(Planning { catalog: self.catalog()?, state: self.shared.states.begin() })
+    }
+
+    /// All tables, and the session with the time of this query.
+    pub(crate) fn planning(&self) -> Result<Planning> {
+        let Planning { catalog, state } = self.planning_of_store()?;
+        Ok(Planning { catalog: catalog.with_local(&self.local)?, state })
     }
 
     /// A table by its name.
@@ -169,6 +187,27 @@ impl Execution {
             Some(query) => query,
             None => &self.shared.store.begin_query("", None),
         };
+        let stream = self.stream(state, plan, arranged, query).await?;
+        Ok(QueryResult::of(stream, query))
+    }
+
+    /// Starts a part of a query, whose end is not that of the query.
+    pub(crate) async fn run_part(
+        &self,
+        state: &SessionState,
+        plan: &LogicalPlan,
+        query: &RunningQuery,
+    ) -> Result<SendableRecordBatchStream> {
+        self.stream(state, plan, Ok, query).await
+    }
+
+    async fn stream(
+        &self,
+        state: &SessionState,
+        plan: &LogicalPlan,
+        arranged: fn(Plan) -> DataFusionResult<Plan>,
+        query: &RunningQuery,
+    ) -> Result<SendableRecordBatchStream> {
         let started = async {
             let plan = optimize(plan, state, self.shared.states.once())?;
             let state = match reads_few_rows(&plan)? {
@@ -179,8 +218,7 @@ impl Execution {
             let plan = governed(as_answered(arranged(plan)?)?, query)?;
             set_going(plan, task_of(&self.shared.task, query)).await
         };
-        let stream = started.await.map_err(from_datafusion)?;
-        Ok(QueryResult::of(stream, query))
+        started.await.map_err(from_datafusion)
     }
 
     pub(crate) async fn asof_join(

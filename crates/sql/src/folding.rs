@@ -110,6 +110,7 @@ impl Fold<'_> {
             shared: Arc::clone(self.shared),
             snapshot: Some(snapshot.clone()),
             query: None,
+            local: Arc::new([]),
         };
         let planning = execution.planning()?;
         let definition = Definition::of(&planning, query)?;

@@ -9,6 +9,7 @@
 //! Invariant: a filter counts as done only where the ranges are it exactly.
 #![forbid(unsafe_code)]
 
+mod alter;
 mod catalog;
 mod change;
 mod dialect;
@@ -19,6 +20,7 @@ mod folding;
 mod functions;
 mod governed;
 mod instant;
+mod local;
 mod materialized;
 mod model_functions;
 mod names;
@@ -29,26 +31,35 @@ mod physical_plan;
 mod planner_context;
 mod planning;
 mod planning_states;
+mod predicate;
 mod query_forms;
 mod ranges;
 mod result;
 mod rewrite;
 mod rules;
+mod sample_by;
+mod sample_tokens;
 mod schema;
 mod selection;
 mod session;
 mod shared;
+mod spellings;
 mod sql;
 mod statement;
+mod statement_forms;
 mod table;
 mod tables;
 mod time_types;
+mod token_forms;
+mod tokens;
+mod update;
 mod views;
 mod writer;
 
 pub use datafusion::common::ScalarValue;
 pub use execution::Input;
 pub use functions::{AsofOptions, Direction, Fill, GapFillOptions, Tolerance};
+pub use local::LocalTable;
 pub use names::quoted;
 pub use options::SqlOptions;
 pub use params::Params;
@@ -58,4 +69,4 @@ pub use selection::Selection;
 pub use sql::Sql;
 pub use statement::is_query;
 pub use tables::delete_rows;
-pub use writer::{Predicate, SqlWriter, TableDefinition, ViewDefinition};
+pub use writer::{Predicate, RowChange, SqlWriter, TableChange, TableDefinition, ViewDefinition};

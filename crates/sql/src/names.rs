@@ -21,7 +21,7 @@ use sqlparser::ast::{
 };
 
 use crate::dialect::call;
-use crate::error::{carried, refused, wrapped};
+use crate::error::{refused, wrapped};
 use crate::rewrite::{Rewriter, rewrite};
 use crate::statement;
 use crate::time_types::{TimestampCast, as_written};
@@ -31,13 +31,14 @@ pub(crate) const AS_WRITTEN: &str = "as_written";
 /// Columns of one statement that `*` stands for and that others are called like, as far as it is tried.
 const CLASHES_MAX: usize = 64;
 
-/// What `plan` makes of a statement, the parsed `text`; if names clash in it, of one that means the same without such.
+/// What `plan` makes of a statement, which `again` parses once more; if names clash in it, of one that means the same without
+/// such.
 ///
 /// # Errors
 /// Those of `plan`.
 pub(crate) fn with_unique<T>(
     statement: Statement,
-    text: &str,
+    again: impl Fn() -> Result<Statement, DataFusionError>,
     plan: impl Fn(Statement) -> Result<T, DataFusionError>,
 ) -> Result<T, DataFusionError> {
     // It is parsed again where it must be, and not copied for all others.
@@ -48,7 +49,7 @@ pub(crate) fn with_unique<T>(
     let mut taken = HashSet::new();
     loop {
         taken.extend(clash.column);
-        let mut renamed = statement::parse(text, usize::MAX).map_err(carried)?;
+        let mut renamed = again()?;
         if let Some(parsed) = statement::parsed_in(&mut renamed) {
             rewrite(parsed, &mut Renaming { taken: &taken, arguments: 0 });
         }
@@ -285,6 +286,29 @@ pub(crate) fn unique_schema(schema: &Schema) -> Schema {
         false => Arc::new(Field::clone(field).with_name(name)),
     });
     Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
+}
+
+/// A column by its name, or the only one that differs from it in case alone.
+///
+/// # Errors
+/// What `missing` says where there is none, and `InvalidArgument` where there are several.
+pub(crate) fn column_in<'a>(
+    names: impl Iterator<Item = &'a str> + Clone,
+    name: &str,
+    missing: impl FnOnce() -> DataFusionError,
+) -> Result<usize, DataFusionError> {
+    if let Some(index) = names.clone().position(|known| known == name) {
+        return Ok(index);
+    }
+    let wanted = name.to_lowercase();
+    let mut same = names.enumerate().filter(|(_, known)| known.to_lowercase() == wanted);
+    match (same.next(), same.next()) {
+        (Some((index, _)), None) => Ok(index),
+        (Some((_, one)), Some((_, other))) => Err(refused(format!(
+            "the column {name} may be \"{one}\" or \"{other}\": write the one that is meant in double quotes"
+        ))),
+        (None, _) => Err(missing()),
+    }
 }
 
 /// A name as it must stand in SQL to be taken as it is.

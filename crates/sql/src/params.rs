@@ -1,9 +1,12 @@
 //! Values for the placeholders of a statement.
 
+mod lists;
+
 use std::collections::HashMap;
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{ParamValues, ScalarValue};
-use sqlparser::ast::{Expr, TableFactor, Value};
+use sqlparser::ast::{Array, Expr, TableFactor, Value};
 
 use crate::names::has_arguments;
 use crate::rewrite::Rewriter;
@@ -40,22 +43,10 @@ impl Params {
         self.by_place.is_empty() && self.by_name.is_empty()
     }
 
-    /// The value of a placeholder as a literal, if there is one and it has a plain one.
-    fn literal(&self, placeholder: &str) -> Option<Value> {
+    fn value(&self, placeholder: &str) -> Option<&ScalarValue> {
         let name = placeholder.strip_prefix('$')?;
         let place = || name.parse::<usize>().ok()?.checked_sub(1);
-        let value = self.by_name.get(name).or_else(|| self.by_place.get(place()?))?;
-        Some(match value {
-            ScalarValue::Utf8(Some(text)) => Value::SingleQuotedString(text.clone()),
-            ScalarValue::Int64(Some(number)) => Value::Number(number.to_string(), false),
-            ScalarValue::UInt64(Some(number)) => Value::Number(number.to_string(), false),
-            ScalarValue::Boolean(Some(value)) => Value::Boolean(*value),
-            ScalarValue::Binary(Some(bytes)) => {
-                let digits = bytes.iter().map(|byte| format!("{byte:02X}"));
-                Value::HexStringLiteral(digits.collect())
-            }
-            _ => return None,
-        })
+        self.by_name.get(name).or_else(|| self.by_place.get(place()?))
     }
 
     pub(crate) fn into_values(self) -> ParamValues {
@@ -64,6 +55,33 @@ impl Params {
             false => ParamValues::from(self.by_name),
         }
     }
+}
+
+/// A value as it would be written, if it can be.
+fn literal(value: &ScalarValue) -> Option<Expr> {
+    if let Some(values) = lists::elements(value) {
+        let elem = values.iter().map(literal).collect::<Option<Vec<_>>>()?;
+        return Some(Expr::Array(Array { elem, named: true }));
+    }
+    Some(Expr::value(match value {
+        ScalarValue::Utf8(Some(text)) => Value::SingleQuotedString(text.clone()),
+        ScalarValue::Int64(Some(number)) => Value::Number(number.to_string(), false),
+        ScalarValue::UInt64(Some(number)) => Value::Number(number.to_string(), false),
+        ScalarValue::Boolean(Some(value)) => Value::Boolean(*value),
+        ScalarValue::Binary(Some(bytes)) => {
+            let digits = bytes.iter().map(|byte| format!("{byte:02X}"));
+            Value::HexStringLiteral(digits.collect())
+        }
+        // As text, which is read as a time wherever one is taken.
+        ScalarValue::TimestampMicrosecond(Some(_), _)
+        | ScalarValue::TimestampNanosecond(Some(_), _) => {
+            let ScalarValue::Utf8(Some(text)) = value.cast_to(&DataType::Utf8).ok()? else {
+                return None;
+            };
+            Value::SingleQuotedString(text)
+        }
+        _ => return None,
+    }))
 }
 
 impl From<Vec<ScalarValue>> for Params {
@@ -99,9 +117,9 @@ impl Rewriter for GivenArguments<'_> {
         let Expr::Value(value) = expr else { return };
         if self.tables > 0
             && let Value::Placeholder(placeholder) = &value.value
-            && let Some(literal) = self.params.literal(placeholder)
+            && let Some(literal) = self.params.value(placeholder).and_then(literal)
         {
-            value.value = literal;
+            *expr = literal;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::catalog::{TableFunctionArgs, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, TableReference};
@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::error::refused;
-use crate::functions::TableFunctions;
+use crate::functions::{AsofJoins, Pivots, TableFunctions};
 use crate::model_functions::ModelFunctions;
 
 /// Tables that queries know by name.
@@ -25,6 +25,26 @@ pub(crate) trait NamedTables {
     /// # Errors
     /// That there is none of this name.
     fn named(&self, name: &TableReference) -> Result<Arc<dyn TableProvider>>;
+
+    /// The column that a table has its times in.
+    ///
+    /// # Errors
+    /// That there is no such table, and that it has no times.
+    fn time_column(&self, name: &str) -> Result<String> {
+        first_time_column(&self.named(&TableReference::bare(name))?.schema(), name)
+    }
+}
+
+/// The first column of times of a table.
+///
+/// # Errors
+/// That it has none.
+pub(crate) fn first_time_column(schema: &SchemaRef, name: &str) -> Result<String> {
+    let is_time = |field: &&Arc<Field>| matches!(field.data_type(), DataType::Timestamp(_, _));
+    let found = schema.fields().iter().find(is_time);
+    found.map(|field| field.name().clone()).ok_or_else(|| {
+        refused(format!("'{name}' has no column of times, by which its rows could be sampled"))
+    })
 }
 
 /// The functions and options of a session, over tables. The planner is generic, and long: there is one such type, for
@@ -60,8 +80,14 @@ impl ContextProvider for PlannerContext<'_> {
     }
 
     fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
-        static PLANNERS: LazyLock<[Arc<dyn RelationPlanner>; 2]> =
-            LazyLock::new(|| [Arc::new(TableFunctions), Arc::new(ModelFunctions)]);
+        static PLANNERS: LazyLock<[Arc<dyn RelationPlanner>; 4]> = LazyLock::new(|| {
+            [
+                Arc::new(TableFunctions),
+                Arc::new(ModelFunctions),
+                Arc::new(Pivots),
+                Arc::new(AsofJoins),
+            ]
+        });
         &*PLANNERS
     }
 

@@ -1,9 +1,13 @@
 //! Forms of a query that the planner takes otherwise: `FETCH FIRST n ROWS ONLY` is the standard's `LIMIT n`, and all
-//! that it knows; `SELECT ... INTO` would make a table, though it begins as what only asks.
+//! that it knows; `SELECT ... INTO` would make a table, though it begins as what only asks; and an as-of join
+//! is a part of `FROM` by itself, which is planned by our rules.
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Fetch, LimitClause, Query, Select, Value, VisitMut};
+use sqlparser::ast::{
+    Expr, Fetch, Join, JoinOperator, LimitClause, Query, Select, TableFactor, TableWithJoins,
+    Value, VisitMut,
+};
 use timestrata_engine::Result;
 
 use crate::error::invalid;
@@ -33,6 +37,7 @@ impl Rewriter for Queries {
     }
 
     fn enter_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        select.from.iter_mut().for_each(nest_asof_joins);
         let Some(into) = &select.into else { return ControlFlow::Continue(()) };
         let name = &into.name;
         self.outcome = Err(invalid(format!(
@@ -40,6 +45,29 @@ impl Rewriter for Queries {
         )));
         ControlFlow::Break(())
     }
+}
+
+/// Makes each as-of join, with all that is joined before it, one part.
+fn nest_asof_joins(from: &mut TableWithJoins) {
+    let is_asof = |join: &Join| matches!(join.join_operator, JoinOperator::AsOf { .. });
+    // One that stands alone in parentheses is such a part.
+    while let Some(place) = from.joins.iter().position(is_asof) {
+        let rest = from.joins.split_off(place + 1);
+        let join = from.joins.pop();
+        let before = std::mem::take(&mut from.joins);
+        let first = from.relation.clone();
+        let left = match before.is_empty() {
+            true => first,
+            false => nested(first, before),
+        };
+        from.relation = nested(left, join.into_iter().collect());
+        from.joins = rest;
+    }
+}
+
+fn nested(relation: TableFactor, joins: Vec<Join>) -> TableFactor {
+    let table_with_joins = Box::new(TableWithJoins { relation, joins });
+    TableFactor::NestedJoin { table_with_joins, alias: None }
 }
 
 fn as_limit(query: &mut Query) -> Result<()> {

@@ -12,6 +12,7 @@ use crate::error::from_datafusion;
 use crate::execution::{Execution, Input};
 use crate::folding::{begin, fold_all};
 use crate::functions::{AsofOptions, GapFillOptions};
+use crate::local::LocalTable;
 use crate::options::SqlOptions;
 use crate::params::Params;
 use crate::planning::check_query;
@@ -73,7 +74,9 @@ impl Sql {
         writer: Option<Arc<dyn SqlWriter>>,
     ) -> Result<Self> {
         let shared = Arc::new(SharedSession::new(store, options, models, writer)?);
-        Ok(Self { execution: Execution { shared, snapshot: None, query: None } })
+        Ok(Self {
+            execution: Execution { shared, snapshot: None, query: None, local: Arc::new([]) },
+        })
     }
 
     /// For reading and writing: statements write to the tables of the store, and its materialised views are kept up to date.
@@ -112,6 +115,15 @@ impl Sql {
     #[must_use]
     pub fn at_snapshot(&self, snapshot: Snapshot) -> Self {
         Self { execution: Execution { snapshot: Some(snapshot), ..self.execution.clone() } }
+    }
+
+    /// The same, with tables that queries read beside those of the store: rows in memory, which statements don't write to. A
+    /// query is refused where the store has a table or a view of such a name, in any case. Views don't see them.
+    #[must_use]
+    pub fn with_tables(&self, tables: impl IntoIterator<Item = LocalTable>) -> Self {
+        Self {
+            execution: Execution { local: tables.into_iter().collect(), ..self.execution.clone() },
+        }
     }
 
     /// The same for a query that was begun ([`Store::begin_query`]): it ends as that says, on all threads

@@ -10,6 +10,9 @@ use timestrata_engine::{Error, ErrorKind, Result};
 
 use crate::dialect::StandardPrecedence;
 use crate::error::{from_datafusion, invalid};
+use crate::sample_tokens::as_known_clauses;
+use crate::token_forms::{with_conditions, with_selections};
+use crate::tokens::{Words, tokens_of};
 use crate::{query_forms, time_types};
 
 /// Signs and keywords in a row without a comma, those around open parentheses included: a chain
@@ -25,19 +28,25 @@ const NESTING_MAX: usize = 50;
 /// `InvalidArgument` for what isn't SQL, is no or several statements, or nests too deep;
 /// `TooLarge` for text of more than `bytes_max`.
 pub(crate) fn parse(sql: &str, bytes_max: usize) -> Result<Statement> {
+    parse_spelled(sql, bytes_max, &Words::default())
+}
+
+/// The same, with some of its words in another spelling.
+pub(crate) fn parse_spelled(sql: &str, bytes_max: usize, spellings: &Words) -> Result<Statement> {
     if sql.len() > bytes_max {
         let message =
             format!("the statement has {} bytes, at most {bytes_max} are taken", sql.len());
         return Err(Error::new(ErrorKind::TooLarge, message));
     }
-    let dialect = StandardPrecedence;
-    let mut tokens = Tokenizer::new(&dialect, sql)
-        .tokenize_with_location()
-        .map_err(|error| invalid(format!("the SQL has a mistake: {error}")))?;
+    let mut tokens = tokens_of(sql)?;
+    spellings.apply(&mut tokens);
+    with_selections(&mut tokens);
+    with_conditions(&mut tokens);
+    as_known_clauses(&mut tokens)?;
     check_chains(&tokens)?;
     number_placeholders(&mut tokens);
     let parsed = DFParserBuilder::new(tokens)
-        .with_dialect(&dialect)
+        .with_dialect(&StandardPrecedence)
         .with_recursion_limit(NESTING_MAX)
         .build()
         .and_then(|mut parser| parser.parse_statements())
@@ -88,7 +97,7 @@ pub(crate) fn parse_relation(text: &str) -> Result<TableFactor> {
 pub(crate) fn unsupported() -> Error {
     invalid(
         "this kind of statement is not supported: there are SELECT, EXPLAIN, SHOW TABLES, \
-         DESCRIBE, INSERT, DELETE, and CREATE and DROP of TABLE and VIEW",
+         DESCRIBE, INSERT, UPDATE, DELETE, TRUNCATE, ALTER TABLE, and CREATE and DROP of TABLE and VIEW",
     )
 }
 
@@ -99,6 +108,9 @@ pub(crate) fn check_allowed(statement: &Statement) -> Result<()> {
             ast::Statement::Query(_)
             | ast::Statement::Insert(_)
             | ast::Statement::Delete(_)
+            | ast::Statement::Update(_)
+            | ast::Statement::Truncate(_)
+            | ast::Statement::AlterTable(_)
             | ast::Statement::CreateTable(_)
             | ast::Statement::CreateView(_)
             | ast::Statement::Drop { .. }
@@ -113,6 +125,11 @@ pub(crate) fn check_allowed(statement: &Statement) -> Result<()> {
     }
 }
 
+/// Whether a statement begins as one that `crate::statement_forms` makes a query of.
+pub(crate) fn begins_form(first: &str) -> bool {
+    first.eq_ignore_ascii_case("SUMMARIZE") || first.eq_ignore_ascii_case("PIVOT")
+}
+
 /// Whether a statement only asks, and changes nothing. Of one that can do nothing else it isn't looked
 /// whether it is sound: who runs it will see.
 ///
@@ -121,7 +138,8 @@ pub(crate) fn check_allowed(statement: &Statement) -> Result<()> {
 pub fn is_query(sql: &str) -> Result<bool> {
     let mut words = sql.trim_start().split(|sign: char| !sign.is_alphanumeric() && sign != '_');
     let first = words.next().unwrap_or_default();
-    if first.eq_ignore_ascii_case("SELECT") || first.eq_ignore_ascii_case("WITH") {
+    let asks = ["SELECT", "WITH", "FROM"].iter().any(|word| first.eq_ignore_ascii_case(word));
+    if asks || begins_form(first) {
         return Ok(true);
     }
     let statement = parse(sql, usize::MAX)?;
@@ -131,6 +149,9 @@ pub fn is_query(sql: &str) -> Result<bool> {
             statement.as_ref(),
             ast::Statement::Insert(_)
                 | ast::Statement::Delete(_)
+                | ast::Statement::Update(_)
+                | ast::Statement::Truncate(_)
+                | ast::Statement::AlterTable(_)
                 | ast::Statement::CreateTable(_)
                 | ast::Statement::CreateView(_)
                 | ast::Statement::Drop { .. }

@@ -8,7 +8,9 @@ use timestrata_table::{
 };
 
 use crate::error::table_exists;
-use crate::writer::{Predicate, SqlWriter, TableDefinition, ViewDefinition};
+use crate::writer::{
+    Predicate, RowChange, SqlWriter, TableChange, TableDefinition, ViewDefinition,
+};
 
 /// Writes to the tables of a store.
 #[derive(Debug)]
@@ -32,6 +34,22 @@ impl SqlWriter for TableWriter {
     fn delete_where(&self, table: &str, predicate: &Predicate) -> Result<u64> {
         let table = Table::open(&self.store, table)?;
         delete_rows(&table, &KeyRange::ALL, predicate, Durability::Synced)
+    }
+
+    fn update_where(&self, table: &str, predicate: &Predicate, change: &RowChange) -> Result<u64> {
+        let table = Table::open(&self.store, table)?;
+        let picked = |batch: &RecordBatch| predicate.matches(batch);
+        table.update_where(&predicate.ranges, picked, |batch| change.apply(batch))
+    }
+
+    fn alter(&self, table: &str, change: &TableChange) -> Result<()> {
+        let table = Table::open(&self.store, table)?;
+        match change {
+            TableChange::Columns { added, widened } => {
+                table.alter_columns(added, widened).map(drop)
+            }
+            TableChange::Rename { name } => table.rename(name),
+        }
     }
 
     fn create(&self, definition: &TableDefinition) -> Result<()> {

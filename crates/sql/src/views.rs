@@ -8,7 +8,7 @@ use std::sync::Arc;
 use datafusion_sql::parser::Statement;
 use sqlparser::ast::{self, CreateTableOptions, CreateView, Ident, ObjectName, ObjectType};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Location, Token, Tokenizer};
+use sqlparser::tokenizer::{Token, Tokenizer};
 use timestrata_engine::{Error, ErrorKind, Result};
 use timestrata_table::{is_view, materialized_from};
 use tokio::runtime::Handle;
@@ -22,6 +22,7 @@ use crate::materialized::Definition;
 use crate::names::normal;
 use crate::planning::planned_view;
 use crate::schema::SqlTable;
+use crate::tokens::byte_at;
 use crate::writer::ViewDefinition;
 
 /// A statement about views.
@@ -70,7 +71,8 @@ impl ViewStatement {
     /// Makes or removes the view.
     pub(crate) async fn carry_out(self, execution: &Execution) -> Result<()> {
         let writer = execution.writer()?;
-        let planning = execution.planning()?;
+        // What is kept can't read what one query is given.
+        let planning = execution.planning_of_store()?;
         match self {
             Self::Create { mut view, is_kept, if_not_exists } => {
                 if let Some(found) = planning.catalog.find(&view.name) {
@@ -196,16 +198,4 @@ fn query_of(text: &str) -> Result<String> {
 
 fn is_placeholder(token: &Token) -> bool {
     matches!(token, Token::Placeholder(_) | Token::Question)
-}
-
-/// Where a place in a text is, which the parser counts by lines and signs.
-fn byte_at(text: &str, place: Location) -> usize {
-    let (mut line, mut column) = (1, 1);
-    for (byte, sign) in text.char_indices() {
-        if (line, column) == (place.line, place.column) {
-            return byte;
-        }
-        (line, column) = if sign == '\n' { (line + 1, 1) } else { (line, column + 1) };
-    }
-    text.len()
 }

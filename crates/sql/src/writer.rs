@@ -1,13 +1,15 @@
-//! What SQL asks of those who can write: the hook behind `INSERT`, `DELETE`, and `CREATE` and `DROP` of tables
-//! and views.
+//! What SQL asks of those who can write: the hook behind `INSERT`, `UPDATE`, `DELETE`, `ALTER TABLE`, and `CREATE` and `DROP` of
+//! tables and views.
 
 use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
 use timestrata_engine::{KeyRange, Result};
 use timestrata_table::MaterializedView;
+
+use crate::error::invalid;
 
 type Matches = dyn Fn(&RecordBatch) -> Result<BooleanArray> + Send + Sync;
 
@@ -50,6 +52,69 @@ impl fmt::Debug for Predicate {
             .field("is_exact", &self.is_exact)
             .finish_non_exhaustive()
     }
+}
+
+type Change = dyn Fn(&RecordBatch) -> Result<RecordBatch> + Send + Sync;
+
+/// What becomes of rows that an `UPDATE` means.
+///
+/// ```
+/// # use timestrata_engine::{Settings, Store};
+/// # use timestrata_sql::{Params, Sql, SqlOptions};
+/// # fn main() -> timestrata_engine::Result<()> {
+/// let store = Store::memory(Settings::default())?;
+/// let sql = Sql::open(&store, SqlOptions::default())?;
+/// let run = |statement: &str| sql.query_blocking(statement, Params::none());
+/// run("CREATE TABLE t (time TIMESTAMP NOT NULL, k VARCHAR, n BIGINT, PRIMARY KEY (k))")?;
+/// run("INSERT INTO t VALUES ('2024-05-01', 'a', 1)")?;
+/// // The writer is given a `RowChange` that adds one to `n`.
+/// run("UPDATE t SET n = n + 1 WHERE k = 'a'")?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RowChange {
+    pub(crate) change: Arc<Change>,
+}
+
+impl RowChange {
+    /// The rows that take the place of those of a batch, of all columns of the table: as many, of the same keys.
+    ///
+    /// # Errors
+    /// `InvalidData` where an expression doesn't fit a row, or its value the column.
+    pub fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        (self.change)(batch)
+    }
+}
+
+impl fmt::Debug for RowChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RowChange")
+    }
+}
+
+/// What an `ALTER TABLE` changes.
+///
+/// ```
+/// use timestrata_sql::TableChange;
+///
+/// let change = TableChange::Rename { name: "trades".to_owned() };
+/// assert!(matches!(change, TableChange::Rename { .. }));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TableChange {
+    /// New columns, and columns that get types which hold more: all at once.
+    Columns {
+        /// Columns that are new.
+        added: Vec<FieldRef>,
+        /// Columns that are there, with the types that they get.
+        widened: Vec<FieldRef>,
+    },
+    /// Another name.
+    Rename {
+        /// The name.
+        name: String,
+    },
 }
 
 /// A table that is to be made.
@@ -153,6 +218,16 @@ pub trait SqlWriter: fmt::Debug + Send + Sync {
 
     /// Deletes the rows meant; gives how many.
     fn delete_where(&self, table: &str, predicate: &Predicate) -> Result<u64>;
+
+    /// Changes the rows meant, of a table with a key; gives how many. Unless somebody does it, it is refused.
+    fn update_where(&self, table: &str, _: &Predicate, _: &RowChange) -> Result<u64> {
+        Err(invalid(format!("rows of '{table}' are not changed by UPDATE here")))
+    }
+
+    /// Changes a table. Unless somebody does it, it is refused.
+    fn alter(&self, table: &str, _: &TableChange) -> Result<()> {
+        Err(invalid(format!("table '{table}' is not altered here")))
+    }
 
     /// Makes a table.
     fn create(&self, definition: &TableDefinition) -> Result<()>;

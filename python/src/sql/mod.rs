@@ -1,11 +1,13 @@
 //! SQL, from Python: statements, conditions, joins as of each other's times.
 
+mod local;
 mod params;
 mod table;
 
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use timestrata_engine::{Result, Snapshot};
 use timestrata_sql::{BlockingResult, Params, Sql, SqlOptions};
 use timestrata_table::materialized_from;
@@ -15,6 +17,7 @@ use crate::interrupt::{asker_stays, detached};
 use crate::settings::duration;
 use crate::store::Store;
 use crate::table::Rows;
+use local::tables_of;
 use params::params_of;
 
 impl Handle {
@@ -89,7 +92,11 @@ impl Store {
     /// ----------
     /// query : str
     /// params : list or dict, optional
-    ///     Values for ``$1``, ``$2``, ... (or ``?``), or by name for ``$name``.
+    ///     Values for ``$1``, ``$2``, ... (or ``?``), or by name for ``$name``. A list is one value: ``x IN ($1)``,
+    ///     ``x = ANY($1)``.
+    /// tables : dict, optional
+    ///     Rows of yours that the query reads beside the store's, by name: anything that `Table.append` takes. They are
+    ///     copied, for as long as the answer lives. A name that the store has is an error.
     /// timeout : float, timedelta or str, optional
     ///     How long it may be worked on, each time that its rows are read: seconds, or "30s". The time
     ///     between two rows that you iterate over doesn't count.
@@ -116,18 +123,26 @@ impl Store {
     /// >>> _ = store.table("t").append({"time": ["2024-05-01", "2024-05-02"], "x": [1, 2]})
     /// >>> store.sql("SELECT sum(x) AS total FROM t WHERE time > $1", ["2024-05-01"]).to_pylist()
     /// [{'total': 2}]
-    #[pyo3(signature = (query, params=None, *, timeout=None))]
+    /// >>> rooms = {"x": [1, 2], "room": ["hall", "attic"]}
+    /// >>> store.sql("SELECT room FROM t JOIN rooms USING (x) WHERE x IN ($1)", [[2, 3]], tables={"rooms": rooms}).to_pylist()
+    /// [{'room': 'attic'}]
+    #[pyo3(signature = (query, params=None, *, tables=None, timeout=None))]
     fn sql(
         &self,
         py: Python<'_>,
         query: &str,
         params: Option<&Bound<'_, PyAny>>,
+        tables: Option<&Bound<'_, PyDict>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
         let handle = &self.handle;
         let params = params.map_or_else(|| Ok(Params::none()), params_of)?;
         let time_max = timeout.map(|timeout| duration("timeout", timeout)).transpose()?;
         let sql = handle.sql()?;
+        let sql = match tables {
+            Some(tables) => sql.with_tables(tables_of(tables)?),
+            None => sql,
+        };
         let query = query.to_owned();
         let is_query = detached(py, || timestrata_sql::is_query(&query))?;
         if !is_query {

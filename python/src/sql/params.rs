@@ -2,11 +2,14 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{
+    PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyRange,
+    PySet, PyString, PyTuple,
+};
 use timestrata_sql::{Params, ScalarValue};
 use timestrata_timelog::Unit;
 
-use crate::error::{type_name, wrong_type};
+use crate::error::{to_python, type_name, wrong_type};
 use crate::timestamp::{exact_timestamp, timestamp};
 
 /// Values by place, or by name.
@@ -51,6 +54,11 @@ fn scalar(value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     if value.is_instance_of::<PyDate>() {
         return Ok(ScalarValue::Utf8(Some(value.call_method0("isoformat")?.extract()?)));
     }
+    if let Some(values) = values_of(value)? {
+        let values =
+            values.try_iter()?.map(|value| scalar(&value?)).collect::<PyResult<Vec<_>>>()?;
+        return Params::list(values).map_err(to_python);
+    }
     if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
         return match value.extract::<i64>() {
             Ok(number) => Ok(number.into()),
@@ -58,7 +66,25 @@ fn scalar(value: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         };
     }
     Err(wrong_type(
-        "a parameter must be None, a bool, a number, text, bytes, a date or a datetime",
+        "a parameter must be None, a bool, a number, text, bytes, a date, a datetime or a list of these",
         value,
     ))
+}
+
+/// The values of a list, a tuple, a set or a range, or of an array or a series of another library.
+fn values_of<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let holds_values = value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+        || value.is_instance_of::<PySet>()
+        || value.is_instance_of::<PyFrozenSet>()
+        || value.is_instance_of::<PyRange>();
+    if holds_values {
+        return Ok(Some(value.clone()));
+    }
+    if value.hasattr("to_pylist")? {
+        return value.call_method0("to_pylist").map(Some);
+    }
+    // An array of numpy, a series of pandas or polars: each gives values that are known here.
+    let is_series = value.hasattr("dtype")? && value.hasattr("__iter__")?;
+    Ok(is_series.then(|| value.clone()))
 }

@@ -43,8 +43,11 @@ impl Table {
     }
 }
 
-const DIRECTIONS: [(&str, Direction); 2] =
-    [("backward", Direction::Backward), ("forward", Direction::Forward)];
+const DIRECTIONS: [(&str, Direction); 3] = [
+    ("backward", Direction::Backward),
+    ("forward", Direction::Forward),
+    ("nearest", Direction::Nearest),
+];
 
 #[pymethods]
 impl Table {
@@ -112,7 +115,8 @@ impl Table {
     ///     Columns that must be equal.
     /// tolerance : timedelta or str, optional
     ///     Partners further apart are none: ``timedelta(hours=1)``, "5 minutes".
-    /// direction : {"backward", "forward"}, optional
+    /// direction : {"backward", "forward", "nearest"}, optional
+    ///     The last row that is not later, the first that is not earlier, or the nearer one of both.
     /// suffix : str, optional
     /// allow_exact : bool, optional
     ///     Whether rows of the same time belong together.

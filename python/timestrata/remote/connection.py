@@ -213,6 +213,11 @@ def _param(value: Any) -> Any:
         return time_text(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
+    if hasattr(value, "to_pylist"):
+        return [_param(one) for one in value.to_pylist()]
+    is_series = hasattr(value, "dtype") and hasattr(value, "__iter__")
+    if is_series or isinstance(value, (list, tuple, set, frozenset, range)):
+        return [_param(one) for one in value]
     if hasattr(value, "__index__"):
         return value.__index__()
     raise InvalidDataError(

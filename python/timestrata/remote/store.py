@@ -373,12 +373,19 @@ class RemoteStore(Remote):
         query: str,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
         *,
+        tables: dict[str, Any] | None = None,
         timeout: Duration | None = None,
     ) -> Rows:
         """Ask in SQL, as `Store.sql` does. Rows come while they are read; a second reading asks again.
 
         Until then the server keeps the answer's place: take it, or let go of the object. Bytes are no parameters here.
+        Nor does a server take rows of yours as ``tables``.
         """
+        if tables:
+            raise InvalidArgumentError(
+                "a server reads its own tables alone: it takes no tables=",
+                hint="append the rows to a table, or join them with the answer",
+            )
         return self._connection.sql(query, params, timeout)
 
     async def sql_async(
@@ -386,10 +393,11 @@ class RemoteStore(Remote):
         query: str,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
         *,
+        tables: dict[str, Any] | None = None,
         timeout: Duration | None = None,
     ) -> Rows:
         """`sql` without holding up an event loop: all rows are read. A task that is cancelled ends the query."""
-        return await awaiting.rows(self.sql, query, params, timeout=timeout)
+        return await awaiting.rows(self.sql, query, params, tables=tables, timeout=timeout)
 
     def queries(self) -> list[dict[str, Any]]:
         """List what is being asked of the server, the oldest first, as `Store.queries` does. Takes a token for everything."""

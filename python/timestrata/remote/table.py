@@ -38,6 +38,7 @@ class RemoteTable(Remote):
     """
 
     MISSING: ClassVar[Mapping[str, str]] = {
+        "alter": "ask in SQL, as in store.sql(\"ALTER TABLE name ADD COLUMN note VARCHAR\")",
         "asof_join": "ask in SQL, as in store.sql(\"SELECT * FROM asof_join(one, other, 'time')\")",
         "compact": "the server compacts by itself",
         "compression": "it is said when the table is made, by store.table(name, compression=...)",

@@ -31,7 +31,7 @@ pub(super) const ENDPOINTS: &[Route] =
 #[serde(deny_unknown_fields)]
 pub(super) struct SqlRequest {
     query: String,
-    /// A list for `$1`, `$2`, ...; an object for `$name`.
+    /// A list for `$1`, `$2`, ...; an object for `$name`. A value may be a list itself, for `IN ($1)`.
     #[serde(default)]
     params: Value,
     /// How long it may be worked on, where that is less than the server gives.
@@ -132,6 +132,13 @@ fn scalar(value: Value) -> Result<ScalarValue> {
             _ => return Err(Failure::bad_request(format!("params: {number} is out of range"))),
         },
         Value::String(text) => ScalarValue::Utf8(Some(text)),
-        other => return Err(Failure::bad_request(format!("params: {other} is no single value"))),
+        Value::Array(values) => {
+            Params::list(values.into_iter().map(scalar).collect::<Result<Vec<_>>>()?)?
+        }
+        other @ Value::Object(_) => {
+            return Err(Failure::bad_request(format!(
+                "params: {other} is no value, and no list of values"
+            )));
+        }
     })
 }

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use datafusion::arrow::array::types::IntervalMonthDayNano;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::planner::RelationPlannerContext;
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableFactor, Value};
 
 use super::step::interval_of;
@@ -70,7 +72,10 @@ impl CallArguments {
         context: &mut dyn RelationPlannerContext,
     ) -> Result<LogicalPlan> {
         let relation = match self.need(name)? {
-            ast::Expr::Subquery(query) => parse_relation(&format!("({query})")),
+            // As it is, so that its words are known by their places.
+            ast::Expr::Subquery(subquery) => {
+                Ok(TableFactor::Derived { lateral: false, subquery, alias: None, sample: None })
+            }
             table @ (ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_)) => {
                 parse_relation(&table.to_string())
             }
@@ -162,7 +167,15 @@ pub(crate) fn literal(
     context: &mut dyn RelationPlannerContext,
 ) -> Result<ScalarValue> {
     let shown = value.to_string();
-    match context.sql_to_expr(value, &DFSchema::empty())? {
+    let expr = context.sql_to_expr(value, &DFSchema::empty())?;
+    let is_constant = !expr.any_column_refs() && !expr.is_volatile();
+    // `TIMESTAMP '...'` and the like have to be reckoned first.
+    let expr = match expr {
+        literal @ Expr::Literal(..) => literal,
+        expr if is_constant => ExprSimplifier::new(SimplifyContext::default()).simplify(expr)?,
+        expr => expr,
+    };
+    match expr {
         Expr::Literal(value, _) => Ok(value),
         _ => Err(refused(format!("{shown} is no plain value"))),
     }

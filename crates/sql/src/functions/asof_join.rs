@@ -1,5 +1,5 @@
 //! The as-of join as a node of the logical plan: for each row of the left side the last row of
-//! the right one that is not later.
+//! the right one that is not later, or the next one, or the nearest.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{DFSchema, DFSchemaRef, DataFusionError, Result};
 use datafusion::logical_expr::LogicalPlan;
 
-use super::node::{FunctionNode, FunctionTerms, find, renamed, unqualified};
+use super::node::{FunctionNode, FunctionTerms, called, renamed, unqualified};
 use super::step::width;
 use crate::error::refused;
 use crate::instant::{DAY_NS, nanoseconds};
@@ -30,6 +30,8 @@ pub enum Direction {
     Backward,
     /// The first one that is not earlier.
     Forward,
+    /// The one of both that is nearer; the earlier one of two that are as near.
+    Nearest,
 }
 
 impl FromStr for Direction {
@@ -39,7 +41,10 @@ impl FromStr for Direction {
         match text {
             "backward" => Ok(Self::Backward),
             "forward" => Ok(Self::Forward),
-            other => Err(refused(format!("direction is 'backward' or 'forward', not '{other}'"))),
+            "nearest" => Ok(Self::Nearest),
+            other => Err(refused(format!(
+                "direction is 'backward', 'forward' or 'nearest', not '{other}'"
+            ))),
         }
     }
 }
@@ -147,14 +152,16 @@ pub(crate) fn asof_join(
     if right_by.len() != options.by.len() {
         return Err(refused("by and right_by must name as many columns"));
     }
-    let left_on = find(left.schema(), &options.on, "left")?.1;
-    let right_on_type = find(right.schema(), right_on, "right")?.1;
-    let (scales, is_time) = scales(&left_on, &right_on_type)?;
+    let (left_on, left_type) = called(left.schema(), &options.on, "left")?;
+    let (right_on, right_type) = called(right.schema(), right_on, "right")?;
+    let (scales, is_time) = scales(&left_type, &right_type)?;
     let tolerance = tolerance(options.tolerance, is_time)?;
-    let mut casts = Vec::new();
+    let (mut casts, mut by) = (Vec::new(), Vec::new());
     for (ours, theirs) in options.by.iter().zip(right_by) {
-        casts.push((theirs.clone(), find(left.schema(), ours, "left")?.1));
-        find(right.schema(), theirs, "right")?;
+        let (ours, data_type) = called(left.schema(), ours, "left")?;
+        let (theirs, _) = called(right.schema(), theirs, "right")?;
+        casts.push((theirs.clone(), data_type));
+        by.push((ours, theirs));
     }
     let names = left.schema().fields().iter().map(|field| field.name().clone());
     let names: Vec<String> = names.collect();
@@ -163,12 +170,12 @@ pub(crate) fn asof_join(
         false => name.to_owned(),
     };
     // What is equal to a column of the left side of the same name is not given twice.
-    let is_shown = |name: &str| !options.by.iter().zip(right_by).any(|(a, b)| a == b && b == name);
+    let is_shown = |name: &str| !by.iter().any(|(a, b)| a == b && b == name);
     let right_names = right.schema().fields().iter().map(|field| field.name().clone());
     let shown = right_names.filter(|name| is_shown(name)).map(|name| new_name(&name)).collect();
     let terms = AsofTerms {
-        on: (options.on.clone(), new_name(right_on)),
-        by: options.by.iter().cloned().zip(right_by.iter().map(|name| new_name(name))).collect(),
+        on: (left_on, new_name(&right_on)),
+        by: by.iter().map(|(ours, theirs)| (ours.clone(), new_name(theirs))).collect(),
         scales,
         tolerance,
         direction: options.direction,

@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeDelta, TimeZone};
 use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::array::timezone::Tz;
 use datafusion::arrow::array::types::IntervalMonthDayNano;
 use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use datafusion::common::Result;
@@ -17,11 +15,13 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
+use super::buckets::Buckets;
+use super::clock::Clock;
 use super::step::Step;
 use super::time_bucket::bucket;
 use super::{as_time, map_units, map_values};
 use crate::error::refused;
-use crate::instant::{is_utc, nanoseconds};
+use crate::instant::is_utc;
 
 const SECOND_NS: i64 = 1_000_000_000;
 const HOUR_NS: i64 = 3_600 * SECOND_NS;
@@ -60,7 +60,7 @@ fn interval(granularity: &str) -> Option<IntervalMonthDayNano> {
 struct Truncation {
     step: Step,
     unit: TimeUnit,
-    zone: Option<Tz>,
+    clock: Option<Clock>,
 }
 
 impl Truncation {
@@ -71,58 +71,28 @@ impl Truncation {
         let interval = interval(granularity.try_as_str()??)?;
         let has_clock =
             interval.months != 0 || interval.days != 0 || interval.nanoseconds >= HOUR_NS;
-        let zone = match zone.as_deref() {
-            Some(zone) if !is_utc(zone) => Some(zone.parse().ok()?),
+        let clock = match zone.as_deref() {
+            Some(zone) if !is_utc(zone) => Some(Clock::new(zone.parse().ok()?, unit)),
             _ => None,
         };
         let step = Step::new(interval, unit).ok()?;
-        Some(Self { step, unit, zone: zone.filter(|_| has_clock) })
+        Some(Self { step, unit, clock: clock.filter(|_| has_clock) })
     }
 
     fn all(&self, times: &ArrayRef) -> Result<ArrayRef> {
-        let Some(zone) = self.zone else {
-            return bucket(times, self.step, self.step.origin(self.unit));
+        let Some(clock) = self.clock else {
+            let origin = self.step.origin(self.unit);
+            return bucket(times, &Buckets::Plain { step: self.step, origin });
         };
         let beyond = || refused("date_trunc gives a time beyond those that there are");
-        map_units(times, |time| self.by_clock(time, zone).ok_or_else(beyond))
+        map_units(times, |time| self.by_clock(time, clock).ok_or_else(beyond))
     }
 
-    /// So many units as a second has.
-    fn second(&self) -> i64 {
-        SECOND_NS / nanoseconds(self.unit) as i64
-    }
-
-    /// A time, or what a clock reads, by its parts.
-    fn date_time(&self, time: i64) -> Option<NaiveDateTime> {
-        let second = self.second();
-        let nanoseconds = time.rem_euclid(second) * (SECOND_NS / second);
-        let time = DateTime::from_timestamp(time.div_euclid(second), nanoseconds as u32);
-        time.map(|time| time.naive_utc())
-    }
-
-    fn by_clock(&self, time: i64, zone: Tz) -> Option<i64> {
-        let second = self.second();
-        let offset = zone.offset_from_utc_datetime(&self.date_time(time)?).fix();
-        let read = time.checked_add(i64::from(offset.local_minus_utc()) * second)?;
-        let (start, _) = self.step.bucket(read, self.step.origin(self.unit))?;
-        let clock = self.date_time(start)?;
-        let ahead = match zone.offset_from_local_datetime(&clock) {
-            LocalResult::Single(ahead) => ahead.fix(),
-            // It read so twice: that of the two which the time itself is in.
-            LocalResult::Ambiguous(first, second) => {
-                if first.fix() == offset {
-                    first.fix()
-                } else {
-                    second.fix()
-                }
-            }
-            // It never read so, as it was put forward: what it read before goes on.
-            LocalResult::None => {
-                let before = clock.checked_sub_signed(TimeDelta::try_hours(3)?)?;
-                zone.offset_from_local_datetime(&before).single()?.fix()
-            }
-        };
-        start.checked_sub(i64::from(ahead.local_minus_utc()) * second)
+    fn by_clock(&self, time: i64, clock: Clock) -> Option<i64> {
+        let ahead = clock.ahead(time)?;
+        let (start, _) = self.step.bucket(time.checked_add(ahead)?, self.step.origin(self.unit))?;
+        // Of two times at which it read so that which the time itself is in.
+        clock.when(start, Some(ahead))
     }
 }
 

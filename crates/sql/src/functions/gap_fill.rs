@@ -5,13 +5,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use datafusion::arrow::array::types::IntervalMonthDayNano;
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{DFSchema, DFSchemaRef, DataFusionError, Result};
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::{DFSchema, DFSchemaRef, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::LogicalPlan;
 
 use super::Step;
-use super::node::{FunctionNode, FunctionTerms, find, unqualified};
+use super::buckets::Buckets;
+use super::node::{FunctionNode, FunctionTerms, called, unqualified};
 use crate::error::refused;
+use crate::instant::{instant, nanoseconds};
 
 /// What rows that fill a gap hold, besides their time and what tells the series apart.
 ///
@@ -68,12 +70,26 @@ pub struct GapFillOptions {
     /// Columns that tell series apart, each of which is filled for itself, from its first row to
     /// its last.
     pub by: Vec<String>,
+    /// A time from which on there are rows, if the first one is later. No row is taken away.
+    pub start: Option<ScalarValue>,
+    /// A time up to which there are rows, itself excluded, if the last one is earlier.
+    pub end: Option<ScalarValue>,
+    /// The zone whose clock the buckets go by. Default: UTC.
+    pub zone: Option<String>,
 }
 
 impl GapFillOptions {
     /// One series, filled with nulls.
     pub fn new(time: impl Into<String>, every: IntervalMonthDayNano) -> Self {
-        Self { time: time.into(), every, fill: Fill::Null, by: Vec::new() }
+        Self {
+            time: time.into(),
+            every,
+            fill: Fill::Null,
+            by: Vec::new(),
+            start: None,
+            end: None,
+            zone: None,
+        }
     }
 
     /// The same, with an interval like '5 minutes'.
@@ -93,6 +109,10 @@ pub(crate) struct GapFillTerms {
     pub(crate) step: Step,
     pub(crate) fill: Fill,
     pub(crate) by: Vec<String>,
+    /// In units of the column.
+    pub(crate) start: Option<i64>,
+    pub(crate) end: Option<i64>,
+    pub(crate) zone: Option<String>,
 }
 
 /// Fills the gaps of a plan.
@@ -100,20 +120,54 @@ pub(crate) struct GapFillTerms {
 /// # Errors
 /// `InvalidArgument` for columns that aren't there, and for an interval that isn't one.
 pub(crate) fn gap_fill(input: LogicalPlan, options: &GapFillOptions) -> Result<LogicalPlan> {
-    let unit = match find(input.schema(), &options.time, "input")?.1 {
-        DataType::Timestamp(unit, _) => unit,
-        other => return Err(refused(format!("gaps are filled between times, and not {other}"))),
+    let (time, unit) = match called(input.schema(), &options.time, "input")? {
+        (time, DataType::Timestamp(unit, _)) => (time, unit),
+        (_, other) => {
+            return Err(refused(format!("gaps are filled between times, and not {other}")));
+        }
     };
-    for by in &options.by {
-        find(input.schema(), by, "input")?;
+    let named = |name: &String| Ok(called(input.schema(), name, "input")?.0);
+    let (start, end) = (bound("start", &options.start, unit)?, bound("end", &options.end, unit)?);
+    if let (Some(start), Some(end)) = (start, end)
+        && start > end
+    {
+        return Err(refused("gap_fill: the start is later than the end"));
+    }
+    let step = Step::new(options.every, unit)?;
+    if let Some(zone) = &options.zone {
+        // Whether there is such a zone.
+        Buckets::local(step, zone, unit)?;
     }
     let terms = GapFillTerms {
-        time: options.time.clone(),
-        step: Step::new(options.every, unit)?,
+        time,
+        step,
+        start,
+        end,
+        zone: options.zone.clone(),
         fill: options.fill,
-        by: options.by.clone(),
+        by: options.by.iter().map(named).collect::<Result<Vec<_>>>()?,
     };
     Ok(FunctionNode::new([unqualified(input)?], terms)?.into_plan())
+}
+
+/// A start or an end in a column's unit: the first such time that is not earlier.
+fn bound(name: &str, given: &Option<ScalarValue>, unit: TimeUnit) -> Result<Option<i64>> {
+    let Some(given) = given.as_ref().filter(|given| !given.is_null()) else { return Ok(None) };
+    let wrong = |why: &str| refused(format!("gap_fill: the {name}, {given}, {why}"));
+    let instant = instant(given).ok_or_else(|| wrong("is no time"))?;
+    let step = nanoseconds(unit);
+    let units = -((-instant).div_euclid(step));
+    i64::try_from(units).map(Some).map_err(|_| wrong("is further away than the times reach"))
+}
+
+impl GapFillTerms {
+    /// The buckets that rows are for, in units of the column of times.
+    pub(crate) fn buckets(&self, unit: TimeUnit) -> Result<Buckets> {
+        match &self.zone {
+            Some(zone) => Buckets::local(self.step, zone, unit),
+            None => Ok(Buckets::Plain { step: self.step, origin: self.step.origin(unit) }),
+        }
+    }
 }
 
 impl FunctionTerms<1> for GapFillTerms {
@@ -140,6 +194,9 @@ impl FunctionTerms<1> for GapFillTerms {
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ": time={}, fill={:?}", self.time, self.fill)?;
+        self.start.iter().try_for_each(|start| write!(f, ", start={start}"))?;
+        self.end.iter().try_for_each(|end| write!(f, ", end={end}"))?;
+        self.zone.iter().try_for_each(|zone| write!(f, ", zone={zone}"))?;
         self.by.iter().try_for_each(|by| write!(f, ", by={by}"))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::common::{DFSchemaRef, Result};
 use datafusion::logical_expr::LogicalPlan;
 
-use super::node::{FunctionNode, FunctionTerms, find, unqualified};
+use super::node::{FunctionNode, FunctionTerms, called, unqualified};
 use crate::error::refused;
 
 /// Columns by name.
@@ -24,9 +24,9 @@ pub(crate) fn latest_on(input: LogicalPlan, time: String, by: Vec<String>) -> Re
     if by.is_empty() {
         return Err(refused("latest_on needs the columns of which each value is wanted"));
     }
-    for name in by.iter().chain([&time]) {
-        find(input.schema(), name, "input")?;
-    }
+    let named = |name: &String| Ok(called(input.schema(), name, "input")?.0);
+    let by = by.iter().map(named).collect::<Result<Vec<_>>>()?;
+    let time = named(&time)?;
     Ok(FunctionNode::new([unqualified(input)?], LatestOnTerms { time, by })?.into_plan())
 }
 

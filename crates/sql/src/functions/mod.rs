@@ -7,8 +7,11 @@
 mod arguments;
 mod as_written;
 mod asof_join;
+mod asof_syntax;
 mod at_time_zone;
 mod bounded;
+mod buckets;
+mod clock;
 mod date_trunc;
 mod exact;
 mod first_last;
@@ -18,6 +21,7 @@ mod latest_on;
 mod markers;
 mod md5;
 mod node;
+mod pivot;
 mod push_filter;
 mod refusing;
 mod relation;
@@ -43,6 +47,8 @@ pub(crate) use self::arguments::{CallArguments, columns, literal, text};
 pub(crate) use self::as_written::plainly_written;
 pub use self::asof_join::{AsofOptions, Direction, Tolerance};
 pub(crate) use self::asof_join::{AsofTerms, asof_join};
+pub(crate) use self::asof_syntax::AsofJoins;
+pub(crate) use self::buckets::Buckets;
 pub use self::gap_fill::{Fill, GapFillOptions};
 pub(crate) use self::gap_fill::{GapFillTerms, gap_fill};
 pub(crate) use self::json::{
@@ -51,6 +57,7 @@ pub(crate) use self::json::{
 pub(crate) use self::latest_on::LatestOnTerms;
 pub(crate) use self::markers::Marker;
 pub(crate) use self::node::{FunctionNode, FunctionTerms, find};
+pub(crate) use self::pivot::Pivots;
 pub(crate) use self::push_filter::push_below_asof_join;
 pub(crate) use self::relation::{CallPlanner, TableFunctions, plan_call};
 pub(crate) use self::step::{Step, parse_interval};

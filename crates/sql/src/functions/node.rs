@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::error::refused;
+use crate::names::column_in;
 
 /// What one call of a table function over `N` inputs was asked for, by the names of columns.
 pub(crate) trait FunctionTerms<const N: usize>:
@@ -119,16 +120,18 @@ impl<T: FunctionTerms<N>, const N: usize> UserDefinedLogicalNodeCore for Functio
 
 /// A column by its name: where it is, and its type.
 pub(crate) fn find(schema: &DFSchema, name: &str, side: &str) -> Result<(usize, DataType)> {
-    let found = schema.fields().iter().position(|field| field.name() == name);
-    match found {
-        Some(index) => Ok((index, schema.field(index).data_type().clone())),
-        None => {
-            let names: Vec<&str> =
-                schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let there = names.join(", ");
-            Err(refused(format!("the {side} side has no column '{name}'; it has {there}")))
-        }
-    }
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    let index = column_in(names.clone(), name, || {
+        let there = names.clone().collect::<Vec<_>>().join(", ");
+        refused(format!("the {side} side has no column '{name}'; it has {there}"))
+    })?;
+    Ok((index, schema.field(index).data_type().clone()))
+}
+
+/// A column as it is called, by a name that may differ in case, and its type.
+pub(crate) fn called(schema: &DFSchema, name: &str, side: &str) -> Result<(String, DataType)> {
+    let (index, data_type) = find(schema, name, side)?;
+    Ok((schema.field(index).name().clone(), data_type))
 }
 
 /// The plan with its columns under plain names.

@@ -2,7 +2,7 @@
 //!
 //! - `asof_join(left, right, on [, by, tolerance, direction, right_on =>, right_by =>, exact =>,
 //!   suffix =>])`
-//! - `gap_fill(input, time, every [, fill, by])`
+//! - `gap_fill(input, time, every [, fill, by, start =>, end =>, zone =>])`
 //! - `latest_on(input, time, by)`
 //!
 //! An input is a table or a query: `trades`, `'trades'`, `(SELECT ...)` or `'SELECT ...'`.
@@ -83,7 +83,7 @@ fn plan_asof_join(
     }
     if let Some(direction) = given.take("direction") {
         options.direction = text(&direction)
-            .ok_or_else(|| refused("direction is 'backward' or 'forward'"))?
+            .ok_or_else(|| refused("direction is 'backward', 'forward' or 'nearest'"))?
             .parse()?;
     }
     options.right_on = given.named("right_on").map(|on| column(&on, context)).transpose()?;
@@ -115,6 +115,12 @@ fn plan_gap_fill(
             .parse()?;
     }
     options.by = given.take("by").map_or(Ok(Vec::new()), |by| columns(&by, context))?;
+    options.start = given.named("start").map(|start| literal(start, context)).transpose()?;
+    options.end = given.named("end").map(|end| literal(end, context)).transpose()?;
+    if let Some(zone) = given.named("zone") {
+        let wrong = || refused("zone is the name of a time zone, as 'Europe/Berlin'");
+        options.zone = Some(text(&zone).ok_or_else(wrong)?);
+    }
     given.finish()?;
     gap_fill(input, &options)
 }

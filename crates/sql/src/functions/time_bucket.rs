@@ -1,17 +1,19 @@
 //! `time_bucket(interval, time [, origin])`: the start of the bucket that a time is in; and `date_bin`, which
-//! is the same with buckets that count from 1970-01-01 where no origin is given.
+//! is the same with buckets that count from 1970-01-01 where no origin is given. `time_bucket(interval, time, zone)`
+//! has buckets of the clock of a zone, and shows their starts in it.
 //!
-//! Works in the column's own unit and keeps its zone (DataFusion's `date_bin` makes nanoseconds of it); days
+//! Works in the column's own unit and else keeps its zone (DataFusion's `date_bin` makes nanoseconds of it); days
 //! and months are those of UTC. Times before 1970 fall into the bucket that they are in, not into the one
 //! after it. Without an origin buckets of `time_bucket` count from Monday, 2000-01-03, and those of months
 //! from 2000-01-01.
 
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DataType, FieldRef, Int64Type, IntervalMonthDayNano, IntervalUnit, TimeUnit,
+    DataType, Field, FieldRef, Int64Type, IntervalMonthDayNano, IntervalUnit, TimeUnit,
 };
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::interval_arithmetic::Interval;
@@ -22,6 +24,8 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::buckets::Buckets;
+use super::clock::Clock;
 use super::step::{Step, interval_of};
 use super::{as_time, field_of, map_values};
 use crate::error::refused;
@@ -86,8 +90,34 @@ impl TimeBucket {
         origin.map(Some).map_err(|_| wrong("is further away than the times reach"))
     }
 
+    /// The buckets of a call, by what stands behind the time; `None` if that is null.
+    fn buckets(
+        &self,
+        given: Option<&ScalarValue>,
+        step: Step,
+        unit: TimeUnit,
+    ) -> Result<Option<Buckets>> {
+        if let Some(zone) = self.zone(given) {
+            return Buckets::local(step, zone, unit).map(Some);
+        }
+        let origin = self.origin(given, step, unit)?;
+        Ok(origin.map(|origin| Buckets::Plain { step, origin }))
+    }
+
+    /// The zone that stands behind the time, if what does is one.
+    fn zone<'a>(&self, given: Option<&'a ScalarValue>) -> Option<&'a str> {
+        let text = given?.try_as_str()??;
+        let is_calendar = self.start == DefaultOrigin::Calendar;
+        // Text that is a time is an origin, and so an error where it is none.
+        (is_calendar && instant(&ScalarValue::from(text)).is_none()).then_some(text)
+    }
+
     fn wrong_count(&self) -> DataFusionError {
-        refused(format!("{} takes an interval, a time and maybe an origin", self.name))
+        let zone = match self.start {
+            DefaultOrigin::Calendar => ", or a time zone",
+            DefaultOrigin::Epoch => "",
+        };
+        refused(format!("{} takes an interval, a time and maybe an origin{zone}", self.name))
     }
 
     fn not_constant(&self, what: &str) -> DataFusionError {
@@ -159,28 +189,44 @@ impl ScalarUDFImpl for TimeBucket {
 
     /// Null where the time is, or for all rows, if the interval or the origin is.
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        field_of(self, &args)
+        let field = field_of(self, &args)?;
+        let behind = args.scalar_arguments.get(2).copied().flatten();
+        match (field.data_type(), self.zone(behind)) {
+            (DataType::Timestamp(unit, _), Some(zone)) => {
+                Clock::named(zone, *unit)?;
+                let shown = DataType::Timestamp(*unit, Some(zone.into()));
+                Ok(Arc::new(Field::clone(&field).with_data_type(shown)))
+            }
+            _ => Ok(field),
+        }
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [ColumnarValue::Scalar(interval), time, rest @ ..] = args.args.as_slice() else {
             return Err(self.not_constant("interval"));
         };
-        let data_type = time.data_type();
-        let unit = unit_of(&data_type)?;
+        let shown = args.return_field.data_type();
+        let unit = unit_of(shown)?;
         if interval.is_null() {
-            return Ok(ColumnarValue::Scalar(ScalarValue::try_from(&data_type)?));
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from(shown)?));
         }
         let step = Step::new(interval_of(interval)?, unit)?;
-        let origin = match rest {
-            [] => self.origin(None, step, unit)?,
-            [ColumnarValue::Scalar(origin), ..] => self.origin(Some(origin), step, unit)?,
+        let buckets = match rest {
+            [] => self.buckets(None, step, unit)?,
+            [ColumnarValue::Scalar(behind), ..] => self.buckets(Some(behind), step, unit)?,
             _ => return Err(self.not_constant("origin")),
         };
-        let Some(origin) = origin else {
-            return Ok(ColumnarValue::Scalar(ScalarValue::try_from(&data_type)?));
+        let Some(buckets) = buckets else {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from(shown)?));
         };
-        map_values(time, |times| bucket(times, step, origin))
+        map_values(time, |times| {
+            let starts = bucket(times, &buckets)?;
+            match starts.data_type() == shown {
+                true => Ok(starts),
+                // The same instants under a zone: by way of numbers, for a time without one is no clock's reading here.
+                false => Ok(cast(&cast(&starts, &DataType::Int64)?, shown)?),
+            }
+        })
     }
 
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
@@ -210,18 +256,19 @@ impl ScalarUDFImpl for TimeBucket {
             let data_type = info.get_data_type(time).ok()?;
             let unit = unit_of(&data_type).ok()?;
             let step = Step::new(interval_of(interval).ok()?, unit).ok()?;
-            let origin = match rest {
-                [] => self.origin(None, step, unit).ok()??,
-                [Expr::Literal(origin, _)] => self.origin(Some(origin), step, unit).ok()??,
+            let buckets = match rest {
+                [] => self.buckets(None, step, unit).ok()??,
+                [Expr::Literal(behind, _)] => self.buckets(Some(behind), step, unit).ok()??,
                 _ => return None,
             };
-            if start.data_type() != data_type {
+            // Whatever the zone that either is shown in, they are instants.
+            if unit_of(&start.data_type()).ok()? != unit {
                 return None;
             }
             let (DataType::Timestamp(_, zone), start) = (&data_type, units_of(start)?) else {
                 return None;
             };
-            let (_, end) = step.bucket(start, origin).filter(|(first, _)| *first == start)?;
+            let (_, end) = buckets.at(start).filter(|(first, _)| *first == start)?;
             let end = timestamp(end?, unit, zone.clone());
             let interval = Interval::try_new(timestamp(start, unit, zone.clone()), end).ok()?;
             Some((time.clone(), interval))
@@ -234,17 +281,17 @@ impl ScalarUDFImpl for TimeBucket {
 }
 
 /// The start of the bucket that each of some times is in, in their own type.
-pub(super) fn bucket(times: &ArrayRef, step: Step, origin: i64) -> Result<ArrayRef> {
+pub(super) fn bucket(times: &ArrayRef, buckets: &Buckets) -> Result<ArrayRef> {
     let units = cast(times, &DataType::Int64)?;
     let units = units.as_primitive::<Int64Type>();
     let mut starts = Vec::with_capacity(units.len());
     match units.nulls() {
-        None => starts_of(units.values(), step, origin, &mut starts)?,
+        None => starts_of(units.values(), buckets, &mut starts)?,
         Some(valid) => {
             for (from, to) in valid.valid_slices() {
                 // Zeros where there are nulls.
                 starts.resize(from, 0);
-                starts_of(&units.values()[from..to], step, origin, &mut starts)?;
+                starts_of(&units.values()[from..to], buckets, &mut starts)?;
             }
             starts.resize(units.len(), 0);
         }
@@ -255,14 +302,14 @@ pub(super) fn bucket(times: &ArrayRef, step: Step, origin: i64) -> Result<ArrayR
 
 /// Neighbours are mostly in one bucket, whose start is calculated once for all of them; or else in the next one, which
 /// begins where it ends.
-fn starts_of(mut times: &[i64], step: Step, origin: i64, starts: &mut Vec<i64>) -> Result<()> {
+fn starts_of(mut times: &[i64], buckets: &Buckets, starts: &mut Vec<i64>) -> Result<()> {
     let mut before = None;
     while let Some(time) = times.first() {
         let next = before
-            .and_then(|end| step.bucket_from(end))
+            .and_then(|end| buckets.from(end))
             .filter(|(start, end)| *start <= *time && end.is_none_or(|end| *time < end));
         let (start, end) = next
-            .or_else(|| step.bucket(*time, origin))
+            .or_else(|| buckets.at(*time))
             .ok_or_else(|| refused("a bucket begins before all times that there are"))?;
         let alike = alike(times, start, end.map_or(i64::MAX, |end| end - 1));
         starts.resize(starts.len() + alike, start);

@@ -32,6 +32,8 @@ pub(crate) struct AsofJoinSpec {
     pub(crate) tolerance: Option<i128>,
     /// The next row of the right side, and not the last one.
     pub(crate) forward: bool,
+    /// The nearest of both.
+    pub(crate) nearest: bool,
     pub(crate) allow_exact: bool,
     /// Columns of the right side that are given.
     pub(crate) shown: Vec<usize>,
@@ -63,7 +65,11 @@ impl Operator<2> for AsofJoinSpec {
         };
         let on = pair((self.left_time, self.right_time));
         let by: Vec<String> = self.by.iter().map(|columns| pair(*columns)).collect();
-        let direction = if self.forward { "forward" } else { "backward" };
+        let direction = match (self.nearest, self.forward) {
+            (true, _) => "nearest",
+            (false, true) => "forward",
+            (false, false) => "backward",
+        };
         write!(f, ": on={on}, by=[{}], {direction}", by.join(", "))
     }
 

@@ -1,5 +1,6 @@
 //! Gap filling, streaming: the input comes series by series, each in time order, and between two
-//! rows of one series come rows for the steps that are missing.
+//! rows of one series come rows for the steps that are missing; and before its first and behind its last one, if there
+//! is a start or an end.
 
 mod rows;
 
@@ -17,15 +18,18 @@ use futures::stream::try_unfold;
 
 use self::rows::GapFiller;
 use super::operator::{Inputs, Operator, keys_of, names_of, order_by, streamed};
-use crate::functions::{Fill, Step};
+use crate::functions::{Buckets, Fill};
 
 /// What is filled, by places of columns.
 #[derive(Debug, Clone)]
 pub(crate) struct GapFillSpec {
     pub(crate) time: usize,
     pub(crate) by: Vec<usize>,
-    pub(crate) step: Step,
+    pub(crate) buckets: Buckets,
     pub(crate) fill: Fill,
+    /// From when on, and up to when, there are rows.
+    pub(crate) start: Option<i64>,
+    pub(crate) end: Option<i64>,
 }
 
 impl GapFillSpec {
@@ -87,6 +91,7 @@ impl Operator<1> for GapFillSpec {
                 }
                 match input.next().await.transpose()? {
                     Some(batch) => filler.push(&batch)?,
+                    None if filler.finish()? => {}
                     None => return Ok(None),
                 }
             }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
-use datafusion::common::Result;
+use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_plan::ExecutionPlan;
@@ -73,6 +74,7 @@ fn asof_join(node: &FunctionNode<AsofTerms, 2>) -> Result<AsofJoinSpec> {
         scales: terms.scales,
         tolerance: terms.tolerance,
         forward: terms.direction == Direction::Forward,
+        nearest: terms.direction == Direction::Nearest,
         allow_exact: terms.allow_exact,
         shown: terms.shown(right),
         schema: Arc::clone(schema.inner()),
@@ -82,7 +84,17 @@ fn asof_join(node: &FunctionNode<AsofTerms, 2>) -> Result<AsofJoinSpec> {
 fn gap_fill(node: &FunctionNode<GapFillTerms, 1>) -> Result<GapFillSpec> {
     let FunctionNode { inputs: [input], terms, .. } = node;
     let (time, by) = (place(input, &terms.time)?, places(input, &terms.by)?);
-    Ok(GapFillSpec { time, by, step: terms.step, fill: terms.fill })
+    let DataType::Timestamp(unit, _) = *input.schema().field(time).data_type() else {
+        return internal_err!("gaps are filled between times");
+    };
+    Ok(GapFillSpec {
+        time,
+        by,
+        buckets: terms.buckets(unit)?,
+        fill: terms.fill,
+        start: terms.start,
+        end: terms.end,
+    })
 }
 
 fn latest_on(node: &FunctionNode<LatestOnTerms, 1>) -> Result<LatestOnSpec> {

@@ -1,6 +1,8 @@
 //! What an as-of join remembers: of the right side the newest row of each key, in the batches
 //! that hold them.
 
+mod around;
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::types::Int64Type;
@@ -14,6 +16,7 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use futures::StreamExt;
 use hashbrown::HashMap;
 
+use self::around::RowsAround;
 use super::AsofJoinSpec;
 use crate::physical_plan::operator::keys_of;
 
@@ -84,6 +87,8 @@ pub(super) struct JoinState {
     /// The columns given of the batches that hold remembered rows. The first is one null row.
     batches: Vec<Vec<ArrayRef>>,
     newest: HashMap<Box<[u8]>, NewestRow>,
+    /// In its place where the nearest row is wanted.
+    around: RowsAround,
     key_bytes: usize,
     memory: MemoryReservation,
 }
@@ -108,6 +113,7 @@ impl JoinState {
             is_done: false,
             next: None,
             newest: HashMap::new(),
+            around: RowsAround::default(),
             key_bytes: 0,
             memory,
         })
@@ -119,6 +125,9 @@ impl JoinState {
         let mut picked: Vec<(usize, usize)> = Vec::with_capacity(left.rows());
         for row in 0..left.rows() {
             let found = match (left.time(row, self.spec.scales.0), left.key(row)) {
+                (Some(time), Some(key)) if self.spec.nearest => {
+                    self.nearest(time, key, &mut picked).await?
+                }
                 (Some(time), Some(key)) => {
                     self.advance(time, &mut picked).await?;
                     self.find(time, key)
@@ -129,14 +138,57 @@ impl JoinState {
         }
         let joined = self.output(batch, &picked)?;
         // Few keys are put together at once, so that no batch is kept for the sake of a row.
-        if self.batches.len() > 2 && self.newest.len() <= BATCHES_MAX {
+        if self.batches.len() > 2 && self.newest.len() + self.around.len() <= BATCHES_MAX {
             self.compact(&mut [], true)?;
         }
         Ok(joined)
     }
 
+    /// The nearest row to `time`. Of the right side so much is read ahead as may be nearer than what is known.
+    async fn nearest(
+        &mut self,
+        time: i128,
+        key: &[u8],
+        picked: &mut [(usize, usize)],
+    ) -> Result<Option<NewestRow>> {
+        self.advance(time, picked).await?;
+        let neighbours = loop {
+            let neighbours = self.around.at(key, time, self.spec.allow_exact);
+            if neighbours.later.is_some() {
+                break neighbours;
+            }
+            let reach = neighbours.reach(time, self.spec.tolerance);
+            match self.next_time(picked).await? {
+                Some(next) if reach.is_none_or(|reach| next <= reach) => {
+                    self.advance(next, picked).await?;
+                }
+                _ => break neighbours,
+            }
+        };
+        let found = neighbours.nearest(time);
+        let most = self.spec.tolerance;
+        Ok(found.filter(|found| most.is_none_or(|most| (time - found.time).abs() <= most)))
+    }
+
+    /// The time of the row of the right side that is read next; `None` where there is none that has one.
+    async fn next_time(&mut self, picked: &mut [(usize, usize)]) -> Result<Option<i128>> {
+        loop {
+            if let Some((side, row)) = &self.next
+                && *row < side.rows()
+            {
+                return Ok(side.time(*row, self.spec.scales.1));
+            }
+            if self.is_done || !self.read(picked).await? {
+                return Ok(None);
+            }
+        }
+    }
+
     /// Whether a row of the right side may belong to one of the left side at `time`.
     fn is_due(&self, right: i128, time: i128) -> bool {
+        if self.spec.nearest {
+            return right <= time;
+        }
         match (self.spec.forward, self.spec.allow_exact) {
             (false, true) => right <= time,
             (false, false) => right < time,
@@ -172,6 +224,9 @@ impl JoinState {
     }
 
     fn remember(&mut self, key: &[u8], row: NewestRow) {
+        if self.spec.nearest {
+            return self.around.remember(key, row);
+        }
         match self.newest.get_mut(key) {
             Some(known) => *known = row,
             None => {
@@ -228,7 +283,8 @@ impl JoinState {
                 *batch = 2;
             }
         };
-        self.newest.values_mut().for_each(|known| moved(&mut known.batch, &mut known.row));
+        let remembered = self.newest.values_mut().chain(self.around.values_mut());
+        remembered.for_each(|known| moved(&mut known.batch, &mut known.row));
         picked.iter_mut().for_each(|(batch, row)| moved(batch, row));
         let kept = (0..self.spec.shown.len())
             .map(|column| self.pick(column, &places))
@@ -249,7 +305,7 @@ impl JoinState {
 
     fn account(&mut self) -> Result<()> {
         let arrays = self.batches.iter().flatten().map(|array| array.get_array_memory_size());
-        let bytes = arrays.sum::<usize>() + self.key_bytes;
+        let bytes = arrays.sum::<usize>() + self.key_bytes + self.around.bytes();
         self.memory.try_resize(bytes)
     }
 }
