@@ -4,13 +4,15 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_cast::cast;
 use arrow_cast::display::FormatOptions;
 use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_csv::Writer as CsvWriter;
 use arrow_ipc::writer::StreamWriter;
 use arrow_json::writer::{LineDelimited, WriterBuilder};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use clap::ValueEnum;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -18,6 +20,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::Format;
+use super::table::cut;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
 use crate::terminal::push_visible;
@@ -162,6 +165,8 @@ fn show_table(schema: &SchemaRef, batches: PrintedBatches<'_>) -> Result<u64> {
         rows += batch.num_rows();
         all.push(batch);
     }
+    let all =
+        all.iter().map(shortened).collect::<std::result::Result<Vec<_>, _>>().map_err(failed)?;
     let table = pretty_format_batches_with_options(&all, &TABLE_OPTIONS).map_err(failed)?;
     let mut visible = String::new();
     for line in table.to_string().lines() {
@@ -170,6 +175,28 @@ fn show_table(schema: &SchemaRef, batches: PrintedBatches<'_>) -> Result<u64> {
     }
     super::print(visible)?;
     Ok(rows as u64)
+}
+
+/// The same rows with long texts cut; but for plans, which are to be read whole.
+fn shortened(batch: &RecordBatch) -> std::result::Result<RecordBatch, ArrowError> {
+    let schema = batch.schema();
+    let is_text = |data_type: &DataType| {
+        matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    };
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
+        if !is_text(field.data_type()) || field.name() == "plan" {
+            return Ok((Arc::clone(field), Arc::clone(column)));
+        }
+        let texts = cast(column, &DataType::Utf8)?;
+        let cut_texts: StringArray =
+            texts.as_string::<i32>().iter().map(|text| text.map(cut)).collect();
+        let field = Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8));
+        Ok((field, Arc::new(cut_texts) as ArrayRef))
+    });
+    let (fields, columns): (Vec<FieldRef>, Vec<ArrayRef>) =
+        columns.collect::<std::result::Result<Vec<_>, ArrowError>>()?.into_iter().unzip();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
 }
 
 fn from_parquet(error: ParquetError) -> ArrowError {
@@ -193,7 +220,7 @@ pub(super) fn failed(cause: ArrowError) -> Failure {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{Int64Array, RecordBatch};
+    use arrow_array::Int64Array;
 
     use super::*;
 
@@ -208,6 +235,15 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_plans_are_not() {
+        let long = || Arc::new(StringArray::from(vec!["x".repeat(300)])) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("text", long()), ("plan", long())]).unwrap();
+        let shown = shortened(&batch).unwrap();
+        let lengths = shown.columns().iter().map(|c| c.as_string::<i32>().value(0).chars().count());
+        assert_eq!(lengths.collect::<Vec<_>>(), [60, 300]);
     }
 
     #[test]

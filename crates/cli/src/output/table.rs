@@ -89,7 +89,7 @@ impl Table {
 }
 
 /// A cell on one line, not too long.
-fn cut(cell: &str) -> String {
+pub(super) fn cut(cell: &str) -> String {
     let long = cell.chars().nth(CELL_CHARACTERS_MAX).is_some();
     let kept = if long { CELL_CHARACTERS_MAX - 1 } else { CELL_CHARACTERS_MAX };
     let mut text: String =

@@ -26,10 +26,10 @@ const MEMORY_DEFAULT: u64 = 1 << 30;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without a query: reads statements until they end with ';', with history. '\\d' lists the tables, \
-'\\q' ends.
+'\\d NAME' the columns of one, '\\?' says what there is, '\\q' ends.
 
 Beside what SQL has: time_bucket(interval '1 hour', time), first(value, time), last(value, time), \
-and the table functions asof_join, gap_fill and latest_on.
+the table functions asof_join, gap_fill and latest_on, SAMPLE BY, ASOF JOIN, PIVOT and SUMMARIZE.
 
 Examples:
   timestrata sql ./store \"SELECT count(*) FROM flights WHERE dep_delay > 60\"
@@ -143,8 +143,9 @@ impl Opening<'_> {
     fn open(self, interrupt: &Interrupt) -> Result<Box<dyn SqlFace>> {
         match self {
             Self::Here(store, options) => {
+                let may_write = !options.read_only;
                 let sql = Sql::open(&store, options)?;
-                Ok(Box::new(OpenedSql { store, sql, interrupt: interrupt.clone() }))
+                Ok(Box::new(OpenedSql { store, sql, may_write, interrupt: interrupt.clone() }))
             }
             Self::There { store, at, may_write, url } => {
                 let server = store.server(url, Some(interrupt))?;
@@ -157,6 +158,7 @@ impl Opening<'_> {
 struct OpenedSql {
     store: Store,
     sql: Sql,
+    may_write: bool,
     interrupt: Interrupt,
 }
 
@@ -168,6 +170,13 @@ impl Rows for BlockingResult {
 
 impl SqlFace for OpenedSql {
     fn rows(&self, statement: &str, time_max: Option<Duration>) -> Result<Box<dyn Rows>> {
+        if !self.may_write && !timestrata_sql::is_query(statement)? {
+            let message = "SQL is for reading here: no statement may write";
+            return Err(Failure::failed(
+                message,
+                "say --write, while nobody else writes to the store",
+            ));
+        }
         let heard = self.interrupt.clone();
         let running = self.store.begin_query_for(statement, time_max, move || !heard.is_heard());
         let sql = self.sql.for_query(&running);
@@ -224,6 +233,46 @@ impl Asking {
     }
 }
 
+const HELP: &str = "\
+statements end with ';' and may have several lines; Ctrl-C gives one up
+  \\d        the tables and views
+  \\d NAME   the columns of one
+  \\?        this
+  \\q        the end
+  SUMMARIZE NAME;   what the columns of one hold";
+
+/// What is typed on one line.
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    End,
+    Help,
+    /// What is asked by a word for it.
+    Asks(String),
+    /// A statement, or a part of one.
+    Statement,
+}
+
+impl Line {
+    /// A line without the blanks around it; within a statement it is a part of that.
+    fn of(line: &str, begins: bool) -> Self {
+        let line = line.trim_end_matches(';').trim_end();
+        match line.split_once(char::is_whitespace) {
+            _ if !begins => Self::Statement,
+            None => match line {
+                "\\q" | "exit" | "quit" => Self::End,
+                "\\?" | "\\h" | "help" => Self::Help,
+                "\\d" | "\\dt" => Self::Asks("SHOW TABLES".to_owned()),
+                _ => Self::Statement,
+            },
+            Some(("\\d", name)) => {
+                let name = name.trim().trim_matches('"');
+                Self::Asks(format!("DESCRIBE {}", timestrata_sql::quoted(name)))
+            }
+            Some(_) => Self::Statement,
+        }
+    }
+}
+
 /// Reads statements from a terminal, until there are no more.
 fn converse(asking: &Asking) -> Result<()> {
     let clock = Io::os().clock;
@@ -238,10 +287,11 @@ fn converse(asking: &Asking) -> Result<()> {
     loop {
         let prompt = if statement.is_empty() { "timestrata> " } else { "        ... " };
         match editor.readline(prompt) {
-            Ok(line) => match line.trim() {
-                "\\q" | "exit" | "quit" if statement.is_empty() => break,
-                "\\d" if statement.is_empty() => report(asking.answer("SHOW TABLES")),
-                _ => {
+            Ok(line) => match Line::of(line.trim(), statement.is_empty()) {
+                Line::End => break,
+                Line::Help => tell(format_args!("{HELP}")),
+                Line::Asks(query) => report(asking.answer(&query)),
+                Line::Statement => {
                     statement.push_str(&line);
                     statement.push('\n');
                     if line.trim_end().ends_with(';') {
@@ -289,4 +339,27 @@ fn history_path() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     Some(state.or_else(home)?.join("timestrata").join("history"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_what_is_asked_often_are_no_part_of_a_statement() {
+        for (line, meant) in [
+            ("\\q", Line::End),
+            ("quit;", Line::End),
+            ("\\?", Line::Help),
+            ("help;", Line::Help),
+            ("\\d", Line::Asks("SHOW TABLES".to_owned())),
+            ("\\d trades", Line::Asks("DESCRIBE \"trades\"".to_owned())),
+            ("\\d \"a b\";", Line::Asks("DESCRIBE \"a b\"".to_owned())),
+            ("SELECT 1;", Line::Statement),
+            ("help me", Line::Statement),
+        ] {
+            assert_eq!(Line::of(line, true), meant, "{line}");
+            assert_eq!(Line::of(line, false), Line::Statement, "{line}");
+        }
+    }
 }
