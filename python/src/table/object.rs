@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::FieldRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use timestrata_engine::{ErrorKind, Result, Retention, Store};
@@ -14,7 +15,7 @@ use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
 use crate::lock::Kept;
 use crate::opened::MadeForCommit;
-use crate::typed::schema_as_capsule;
+use crate::typed::{fields_of, schema_as_capsule};
 
 /// A table of a store: typed rows by time. Made by `Store.table`; comes into being with its first
 /// rows, unless a schema was given.
@@ -183,6 +184,42 @@ impl Table {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = self.detached(py, TableModel::schema)?;
         schema_as_capsule(py, schema.as_ref())
+    }
+
+    /// Add columns, and give columns types that hold all values of theirs and more. Gives whether anything was to be done.
+    ///
+    /// Rows aren't rewritten: in new columns they hold nothing. In SQL it is ALTER TABLE.
+    ///
+    /// Parameters
+    /// ----------
+    /// add : dict or Arrow schema, optional
+    ///     Columns that the table doesn't have, with their types.
+    /// widen : dict or Arrow schema, optional
+    ///     Columns that it has, with the types that they get.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> rooms = timestrata.open().table("rooms")
+    /// >>> rooms.append({"time": ["2024-05-01"], "people": [3]})
+    /// 1
+    /// >>> rooms.alter(add={"note": "string"}, widen={"people": "float64"})
+    /// True
+    /// >>> rooms.types["people"]
+    /// 'Float64'
+    #[pyo3(signature = (*, add=None, widen=None))]
+    fn alter(
+        &self,
+        py: Python<'_>,
+        add: Option<&Bound<'_, PyAny>>,
+        widen: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let fields = |given: Option<&Bound<'_, PyAny>>| -> PyResult<Vec<FieldRef>> {
+            let fields = given.map(fields_of).transpose()?;
+            Ok(fields.map_or_else(Vec::new, |schema| schema.fields().iter().cloned().collect()))
+        };
+        let (added, widened) = (fields(add)?, fields(widen)?);
+        self.detached(py, |table| table.alter_columns(&added, &widened))
     }
 
     /// Throw away by itself what is older than ``age`` seconds, or the oldest beyond ``bytes``.

@@ -90,7 +90,7 @@ pub(super) fn row_objects(
     (0..column.len()).try_for_each(|row| objects.append(object(py, field, column, row)?))
 }
 
-/// The object of one value: lists and structs as lists and dicts, decimals as `Decimal`.
+/// The object of one value: lists and structs as lists and dicts, maps as dicts, decimals as `Decimal`.
 fn object<'py>(
     py: Python<'py>,
     field: &Field,
@@ -109,6 +109,7 @@ fn object<'py>(
             }
             Ok(dict.into_any())
         }
+        DataType::Map(entries, _) => map(py, entries, column, row),
         DataType::List(item) => list(py, item, &column.as_list::<i32>().value(row)),
         DataType::LargeList(item) => list(py, item, &column.as_list::<i64>().value(row)),
         DataType::FixedSizeList(item, _) => list(py, item, &column.as_fixed_size_list().value(row)),
@@ -132,4 +133,29 @@ fn list<'py>(py: Python<'py>, item: &Field, values: &ArrayRef) -> PyResult<Bound
     let objects = PyList::empty(py);
     row_objects(py, item, values, &objects)?;
     Ok(objects.into_any())
+}
+
+/// A dict; or a list of pairs, where a key stands twice, for no dict holds both.
+fn map<'py>(
+    py: Python<'py>,
+    entries: &Field,
+    column: &ArrayRef,
+    row: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let pairs = column.as_map().value(row);
+    let DataType::Struct(fields) = entries.data_type() else {
+        return Err(pyo3::exceptions::PyTypeError::new_err("a map holds pairs"));
+    };
+    let (dict, list) = (PyDict::new(py), PyList::empty(py));
+    for pair in 0..pairs.len() {
+        let mut parts =
+            fields.iter().zip(pairs.columns()).map(|(field, part)| object(py, field, part, pair));
+        let (Some(key), Some(value)) = (parts.next().transpose()?, parts.next().transpose()?)
+        else {
+            continue;
+        };
+        list.append((&key, &value))?;
+        dict.set_item(key, value)?;
+    }
+    Ok(if dict.len() == list.len() { dict.into_any() } else { list.into_any() })
 }
