@@ -191,7 +191,7 @@ fn nearest(
     most: Option<i64>,
 ) -> Vec<String> {
     let of = |(time, n): &(i64, i64)| {
-        let mut best: Option<(i64, bool, i64)> = None;
+        let mut best: Option<(i64, i64)> = None;
         for (other, m) in right {
             let apart = (other - time).abs();
             let same = crate::support::series(*n) == crate::support::series(*m);
@@ -199,15 +199,13 @@ fn nearest(
                 continue;
             }
             let is_later = other > time;
-            let wins = best.is_none_or(|(best, later, _)| {
-                apart < best
-                    || (apart == best && (later && !is_later || (later == is_later && !is_later)))
-            });
+            // Of two that are as near the earlier one, and of those of one time the last.
+            let wins = best.is_none_or(|(best, _)| apart < best || (apart == best && !is_later));
             if wins {
-                best = Some((apart, is_later, *m));
+                best = Some((apart, *m));
             }
         }
-        format!("{n} {}", best.map_or("NULL".to_owned(), |(_, _, m)| m.to_string()))
+        format!("{n} {}", best.map_or("NULL".to_owned(), |(_, m)| m.to_string()))
     };
     left.iter().map(of).collect()
 }
