@@ -76,15 +76,17 @@ pub struct GroupOfStore {
 }
 
 impl Topic {
-    /// All groups of a store that have committed something, or have members, by name.
+    /// All groups of a store that have committed something, or have members, by name. Of a topic that can't be opened nothing
+    /// is told.
     ///
     /// # Errors
     /// What reading may fail with.
     pub fn groups_of(store: &Store) -> Result<Vec<GroupOfStore>> {
         let mut offsets: BTreeMap<String, BTreeMap<TopicPartition, u64>> = BTreeMap::new();
         for topic in Self::names(store) {
-            let groups = match Self::open(store, &topic).and_then(|topic| topic.groups()) {
-                // One that was removed meanwhile.
+            // One that was removed meanwhile, or that lacks a part: it holds up no other.
+            let Ok(opened) = Self::open(store, &topic) else { continue };
+            let groups = match opened.groups() {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 groups => groups?,
             };

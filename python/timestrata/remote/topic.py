@@ -274,7 +274,7 @@ class RemoteTopic(Remote):
         groups_age: float | None = _UNSAID,
     ) -> None:
         """Say what may be thrown away; None: no bound. What is not named stays as it is."""
-        options = {
+        options: dict[str, Any] = {
             "retention_age": age,
             "retention_bytes": bytes,
             "retention_records": records,
