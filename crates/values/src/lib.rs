@@ -1,8 +1,8 @@
 //! Times, numbers, names, ranges and lines, as every model reads and writes them.
 //!
 //! What two models would otherwise each have a copy of: the one reader of times ([`Instant`],
-//! [`time`]; [`time_format`] where it is said how they are written) and of numbers ([`number`]), the rules for names ([`name`]), ranges of times ([`range`]),
-//! text as numbered lines ([`lines`]), moments of a store ([`moment_of_text`]), and which types of columns can be brought to which others without loss ([`convert`], [`normalize`]).
+//! [`time`]; [`time_format`] where it is said how they are written, [`people_time`] where that has to be told) and of numbers ([`number`]), the rules for names ([`name`]), ranges of times ([`range`]),
+//! how options are spelled in messages ([`spelling`]), text as numbered lines ([`lines`]), moments of a store ([`moment_of_text`]), and which types of columns can be brought to which others without loss ([`convert`], [`normalize`]).
 //! Values of log entries and of graphs are CBOR items, which [`cbor`] appends to memory.
 //! Nothing here keeps state, and but for what deletes a range or looks a stream up by its name
 //! nothing touches a store.
@@ -16,7 +16,9 @@ mod moment;
 pub mod name;
 mod normalize;
 pub mod number;
+pub mod people_time;
 pub mod range;
+pub mod spelling;
 pub mod time;
 pub mod time_format;
 
