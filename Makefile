@@ -28,7 +28,7 @@ BUILD_RELEASE = cargo build --locked --release -p timestrata-python -p timestrat
 LOGS = TIMESTRATA_LOGS="$$($(IN) python3 -m bench.python.logs.stand_in)"
 GRAPH = TIMESTRATA_BENCH_GRAPH="$$($(IN) python3 -m bench.python.graph.library)"
 
-.PHONY: help setup demo wheels test lint locks docs references bench bench-check report soak lab lab-short lab-threads clean
+.PHONY: help setup demo wheels test lint locks docs references bench bench-check report soak lab lab-short lab-tables lab-threads clean
 
 help:
 	@echo "make demo               build the wheel as a user gets it, run demo/run.py"
@@ -46,6 +46,7 @@ help:
 	@echo "                        with QUICK=1, to bench/results; SEED=n repeats the steps of another one"
 	@echo "make lab HOURS=1        random seeds on and on: kills, power cuts, models, the simulator"
 	@echo "make lab-short          some of it with fixed seeds, on what make test has built"
+	@echo "make lab-tables         files that packages carry, as tables, against pandas and DuckDB"
 	@echo "make lab-threads        Rust's tests with threads, under ThreadSanitizer (nightly)"
 	@echo "make docs               the site of docs/, into the cache; says where"
 	@echo "make references         write the pages of docs/reference that are made of the real thing"
@@ -105,6 +106,11 @@ lab:
 	@$(IN) python -m lab.fuzz --build
 	@$(IN) $(EXTENSION_TO_TEST)
 	@$(IN) python -m lab --hours $(HOURS)
+
+lab-tables:
+	@tools/setup lab-tables
+	@$(IN) $(EXTENSION_TO_TEST)
+	@$(IN) bash -c 'python -m lab.tables --packages "$$VIRTUAL_ENV/lab-tables"'
 
 lab-threads:
 	@$(IN) python3 -m lab.threads
