@@ -285,6 +285,18 @@ def test_files_are_taken_in(either: Any, tmp_path: Path) -> None:
     lines = tmp_path / "more.jsonl"
     lines.write_text('{"time": "2024-05-04", "delay": 9}\n')
     assert flights.ingest(str(lines))["rows"] == 1
+    meter = b"Meter 2\n31.01.24;-;\xfc\n01.02.24;1,5\n"
+    written = {
+        "skip_lines": 1, "header": False, "null_text": ["-"], "decimal": ",", "fill_short_rows": True,
+        "encoding": "cp1252", "time_format": "%d.%m.%y", "delimiter": ";",
+    }
+    told = either.table("meter").ingest(io.BytesIO(meter), "csv", dry_run=True, **written)
+    assert (told["rows"], told["time"], told["refusal"]) == (2, "column_1", None)
+    assert told["columns"][0]["note"] == "in the format '%d.%m.%y'"
+    either.table("meter").ingest(io.BytesIO(meter), "csv", **written)
+    assert [row["column_2"] for row in either.table("meter").scan()] == [None, 1.5]
+    either.table("iris").ingest(io.BytesIO(b"petals\n1.4\n"), "csv", time_of_load=True)
+    assert either.table("iris").time == "time"
     assert [row["delay"] for row in flights.scan()] == [3, 5, 7, 9]
     with pytest.raises(TypeError, match="source must be a path"):
         flights.ingest(7)

@@ -148,6 +148,13 @@ def test_times_that_are_ints_are_in_the_tables_unit(either: Any) -> None:
     assert either.table("new").types["time"].startswith("Timestamp(s")
 
 
+def test_a_commit_widens_columns_where_that_is_asked_for(either: Any) -> None:
+    either.table("t").append({"time": "2024-01-01", "x": 1})
+    with either.commit() as commit:
+        commit.table("t").append([{"time": "2024-01-02", "x": 2.5}], on_mismatch="widen")
+    assert [row["x"] for row in either.table("t").scan()] == [1.0, 2.5]
+
+
 def test_a_table_comes_into_being_as_it_was_asked_for(either: Any) -> None:
     either.table("stock", key="item", tags=["item"])
     with pytest.raises(timestrata.ConflictError), either.commit() as commit:

@@ -56,7 +56,7 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
     only_types = {
         "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures", "HistoryFigures", "ChangeKind",
         "CacheFigures", "ColumnFigures", "MissingRows", "ScrubFigures", "RepairedStream", "FileLeftOut",
-        "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "Rowlike",
+        "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "TableBound", "Rowlike",
         "SupportsReadBytes", "Payload", "Headers", "Recordlike", "Retained", "GroupOfStore", "ExportedTiles",
         "BlockId", "EdgeDirection", "Kinds", "Durability", "Blocklike", "Edgelike",
         "LogLevel", "LogClock", "LogEntrylike", "LogPlace", "LogFigures", "LogEntryParts",

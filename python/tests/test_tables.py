@@ -359,8 +359,8 @@ def test_what_comes_in_is_kept_as_it_is_or_refused(store: timestrata.Store, tmp_
         table.ingest(file)
         return table
 
-    with pytest.raises(timestrata.InvalidDataError, match="20240131 looks like a day, which is written 2024-01-31"):
-        csv("days", "date,x\n20240131,1\n20240201,2\n", time="date")
+    days = csv("days", "date,x\n20240131,1\n20240201,2\n", time="date")
+    assert [row["date"].day for row in days.scan()] == [31, 1]
     with pytest.raises(timestrata.InvalidDataError, match="times of several units"):
         csv("mixed", "time,x\n1700000000,1\n1700000000000,2\n")
     with pytest.raises(timestrata.InvalidDataError, match="looks like a day"):
@@ -474,3 +474,55 @@ def test_pages_of_a_scan_follow_each_other(store: timestrata.Store) -> None:
     first = [next(rows)["n"] for _ in range(10)]
     table.delete()
     assert first + [row["n"] for row in rows] == list(range(150))
+
+
+def test_frames_come_in_as_their_users_have_them(store: timestrata.Store, tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    days = pd.date_range("2024-01-01", periods=2, freq="D", tz="UTC")
+    frame = pd.DataFrame({"x": [1.5, 2.5]}, index=days)
+    # An index without a name has one of pandas' own, which begins with two underscores.
+    store.table("index").append(frame)
+    frame.to_parquet(tmp_path / "frame.parquet")
+    store.table("file").ingest(tmp_path / "frame.parquet")
+    for name in ("index", "file"):
+        table = store.table(name)
+        assert table.time == "time"
+        assert [(row["time"].day, row["x"]) for row in table.scan()] == [(1, 1.5), (2, 2.5)]
+    store.table("series").append(frame["x"])
+    assert [row["x"] for row in store.table("series").scan()] == [1.5, 2.5]
+    store.table("nameless").append(pd.Series([7], index=days[:1]))
+    assert [row["value"] for row in store.table("nameless").scan()] == [7]
+    times = pl.Series("time", [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2)])
+    store.table("polars").append(times)
+    assert store.table("polars").count() == 2
+    lazy = pl.DataFrame({"time": times, "x": [1, 2]}).lazy().filter(pl.col("x") > 1)
+    store.table("lazy").append(lazy)  # type: ignore[arg-type]
+    assert [row["x"] for row in store.table("lazy").scan()] == [2]
+
+
+def test_days_make_no_table_that_takes_nothing_finer(store: timestrata.Store) -> None:
+    np = pytest.importorskip("numpy")
+    for name, first in [
+        ("dates", [dt.date(2024, 1, 1)]),
+        ("numpy", np.array(["2024-01-01"], dtype="datetime64[D]")),
+    ]:
+        table = store.table(name)
+        table.append({"time": first, "x": [1]})
+        table.append({"time": [dt.datetime(2024, 1, 1, 10, 0, 0, 250_000)], "x": [2]})
+        assert table.types["time"] == 'Timestamp(\u00b5s, "UTC")'
+        # A day is a bound too: it begins at midnight.
+        assert [row["x"] for row in table.scan(dt.date(2024, 1, 1), dt.date(2024, 1, 2))] == [1, 2]
+        assert table.scan(dt.date(2024, 1, 2)).count() == 0
+
+
+def test_a_commit_widens_columns_where_that_is_asked_for(store: timestrata.Store) -> None:
+    store.table("t").append({"time": "2024-01-01", "x": 1})
+    with pytest.raises(timestrata.InvalidDataError, match="'x'"), store.commit() as commit:
+        commit.table("t").append({"time": "2024-01-02", "x": 2.5})
+    with store.commit() as commit:
+        commit.table("t").append({"time": "2024-01-02", "x": 2.5}, on_mismatch="widen")
+        commit.table("t").append([{"time": "2024-01-03", "x": 3}])
+    assert [row["x"] for row in store.table("t").scan()] == [1.0, 2.5, 3.0]
+    with pytest.raises(ValueError, match="on_mismatch"), store.commit() as commit:
+        commit.table("t").append({"time": "2024-01-02", "x": 1}, on_mismatch="guess")  # type: ignore[arg-type]

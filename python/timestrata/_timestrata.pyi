@@ -1,7 +1,7 @@
 # What the native module offers, for type checkers. A test compares it with the module.
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from datetime import datetime as _datetime
 from os import PathLike
 from pathlib import Path
@@ -44,6 +44,7 @@ class SupportsReadBytes(Protocol):
 
 # What tables take as a time, and as rows.
 TableTime: TypeAlias = SupportsIndex | datetime | str
+TableBound: TypeAlias = TableTime | date
 Rowlike: TypeAlias = (
     SupportsArrowStream | SupportsArrowArray | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 )
@@ -516,8 +517,14 @@ class Commit:
 
 @final
 class CommitTable:
-    def append(self, rows: Rowlike, *, if_unchanged_since: int | None = None) -> None: ...
-    def delete(self, start: TableTime | None = None, end: TableTime | None = None) -> None: ...
+    def append(
+        self,
+        rows: Rowlike,
+        *,
+        if_unchanged_since: int | None = None,
+        on_mismatch: Literal["error", "widen"] = "error",
+    ) -> None: ...
+    def delete(self, start: TableBound | None = None, end: TableBound | None = None) -> None: ...
 
 @final
 class CommitTopic:
@@ -632,9 +639,21 @@ class Table:
         *,
         delimiter: str | None = None,
         header: bool = True,
+        quote: str | None = None,
+        comment: str | None = None,
+        skip_lines: int = 0,
+        decimal: Literal[".", ","] | None = None,
+        null_text: str | Sequence[str] | None = None,
+        fill_short_rows: bool = False,
+        encoding: str | None = None,
+        sample_rows: int | Literal["all"] | None = None,
+        time_unit: Literal["s", "ms", "us", "ns"] | None = None,
+        time_format: str | None = None,
+        time_of_load: bool = False,
         batch_rows: int | None = None,
         on_error: Literal["fail", "skip"] = "fail",
         on_mismatch: Literal["error", "widen"] = "error",
+        dry_run: bool = False,
         sync: bool = True,
     ) -> dict[str, Any]: ...
     def ingest_async(
@@ -644,15 +663,27 @@ class Table:
         *,
         delimiter: str | None = None,
         header: bool = True,
+        quote: str | None = None,
+        comment: str | None = None,
+        skip_lines: int = 0,
+        decimal: Literal[".", ","] | None = None,
+        null_text: str | Sequence[str] | None = None,
+        fill_short_rows: bool = False,
+        encoding: str | None = None,
+        sample_rows: int | Literal["all"] | None = None,
+        time_unit: Literal["s", "ms", "us", "ns"] | None = None,
+        time_format: str | None = None,
+        time_of_load: bool = False,
         batch_rows: int | None = None,
         on_error: Literal["fail", "skip"] = "fail",
         on_mismatch: Literal["error", "widen"] = "error",
+        dry_run: bool = False,
         sync: bool = True,
     ) -> Coroutine[Any, Any, dict[str, Any]]: ...
     def scan(
         self,
-        start: TableTime | None = None,
-        end: TableTime | None = None,
+        start: TableBound | None = None,
+        end: TableBound | None = None,
         *,
         columns: Sequence[str] | None = None,
         where: str | None = None,
@@ -664,8 +695,8 @@ class Table:
     ) -> Rows: ...
     def delete(
         self,
-        start: TableTime | None = None,
-        end: TableTime | None = None,
+        start: TableBound | None = None,
+        end: TableBound | None = None,
         *,
         where: str | None = None,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
@@ -673,8 +704,8 @@ class Table:
     ) -> int: ...
     def delete_async(
         self,
-        start: TableTime | None = None,
-        end: TableTime | None = None,
+        start: TableBound | None = None,
+        end: TableBound | None = None,
         *,
         where: str | None = None,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
@@ -697,12 +728,12 @@ class Table:
     def latest(
         self,
         by: str | Sequence[str],
-        start: TableTime | None = None,
-        end: TableTime | None = None,
+        start: TableBound | None = None,
+        end: TableBound | None = None,
     ) -> Rows: ...
-    def series(self, start: TableTime | None = None, end: TableTime | None = None) -> Rows: ...
+    def series(self, start: TableBound | None = None, end: TableBound | None = None) -> Rows: ...
     def info(self) -> dict[str, ColumnFigures]: ...
-    def count(self, start: TableTime | None = None, end: TableTime | None = None) -> int: ...
+    def count(self, start: TableBound | None = None, end: TableBound | None = None) -> int: ...
     def row(self, key: object) -> dict[str, Any] | None: ...
     def min_time(self) -> datetime | int | None: ...
     def max_time(self) -> datetime | int | None: ...

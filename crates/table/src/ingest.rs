@@ -10,6 +10,8 @@ use timestrata_engine::{
     BulkCommit, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, SeqNo, Store, StreamId,
 };
 
+use timestrata_values::spelling::Spelling;
+
 use super::fit::{OnMismatch, fitted};
 use super::handle::Table;
 use super::identity::{Identities, Written, times_of};
@@ -83,9 +85,41 @@ pub struct IngestOptions {
     /// Columns of a table that exists that are widened first, to hold values of these types:
     /// what a source of `timestrata-ingest` says of itself.
     pub widened: Vec<FieldRef>,
-    /// Where a new table finds no time column in the rows: why the column that seems to be meant as it
-    /// is none, with the place of the value, as a source of `timestrata-ingest` says.
-    pub spoils_time: Option<String>,
+    /// Which column of the rows is the time of a new table, unless `table` says it.
+    pub found_time: FoundTime,
+    /// How messages spell options.
+    pub spelling: Spelling,
+}
+
+/// What is known of the time column of rows, before a table is made for them.
+///
+/// ```
+/// use timestrata_engine::{Settings, Store};
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// use timestrata_table::{FoundTime, IngestOptions, ingest};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let store = Store::memory(Settings::default())?;
+/// // How long patients were watched, which is no time since 1970.
+/// let rows = RecordBatch::try_from_iter([
+///     ("time", Arc::new(Int64Array::from(vec![306, 455, 1_010])) as _),
+/// ])?;
+/// let options = IngestOptions { found_time: FoundTime::Missing(None), ..IngestOptions::default() };
+/// assert!(ingest(&store, "lung", &mut std::iter::once(Ok(rows)), &options).is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum FoundTime {
+    /// Nothing: it is found by the types and names of the columns.
+    #[default]
+    Unknown,
+    /// This column is it.
+    Column(String),
+    /// No column is it, as a source of `timestrata-ingest` knows that has looked at the values; and why the
+    /// column is none that seems to be meant as it, if there is one.
+    Missing(Option<String>),
 }
 
 impl Default for IngestOptions {
@@ -96,27 +130,50 @@ impl Default for IngestOptions {
             write: WriteOptions { durability: Durability::Synced, ..WriteOptions::default() },
             commits: Commits::default(),
             widened: Vec::new(),
-            spoils_time: None,
+            found_time: FoundTime::Unknown,
+            spelling: Spelling::default(),
         }
     }
 }
 
 impl IngestOptions {
-    /// Refuses rows without a time for a new table, if more can be told of them than the names of their
-    /// columns.
-    fn check_time(&self, name: &str, rows: &RecordBatch) -> Result<()> {
-        let Some(why) = self.spoils_time.as_ref().filter(|_| self.table.time.is_none()) else {
-            return Ok(());
-        };
-        let columns = time::columns_of(rows, None)?;
-        if time::find(&columns, None).is_ok() {
-            return Ok(());
+    /// What a new table is to be, with the time column that was found; or why it can't be made.
+    fn new_table(&self, name: &str, rows: &RecordBatch) -> Result<TableOptions> {
+        if let Some(error) = self.refuses(name, &rows.schema()) {
+            return Err(error);
         }
+        let mut table = self.table.clone();
+        if let FoundTime::Column(time) = &self.found_time {
+            table.time.get_or_insert_with(|| time.clone());
+        }
+        Ok(table)
+    }
+
+    /// Why a new table can't be made for rows with these columns, if no column of theirs is the time.
+    #[must_use]
+    pub fn refuses(&self, name: &str, columns: &SchemaRef) -> Option<Error> {
+        match &self.found_time {
+            FoundTime::Missing(why) if self.table.time.is_none() => {
+                Some(self.no_time(name, columns, why.as_deref()))
+            }
+            _ => None,
+        }
+    }
+
+    fn no_time(&self, name: &str, columns: &SchemaRef, why: Option<&str>) -> Error {
+        let kind = if why.is_some() { ErrorKind::InvalidData } else { ErrorKind::InvalidArgument };
+        let why = match why {
+            Some(why) => format!(": {why}"),
+            None => format!(", among {}", time::names_of(columns)),
+        };
+        let option = |option: &str, value: &str| self.spelling.option(option, value);
+        let (declared, format) = (option("time", "COLUMN"), option("time_format", "FORMAT"));
+        let of_load = self.spelling.switch("time_of_load");
         let message = format!(
-            "table '{name}': no column holds times: {why}; mend it, or name the time column, with which \
-             such rows can be skipped"
+            "table '{name}': no column holds times{why}; name the time column ({declared}), say how its times are \
+             written ({format}), or have each row given the time of this load ({of_load})"
         );
-        Err(Error::new(ErrorKind::InvalidData, message))
+        Error::new(kind, message)
     }
 }
 
@@ -172,10 +229,10 @@ pub fn ingest(
         store.acknowledge(options.write.durability)?;
         return Ok(Ingested { rows: 0, seq: None, table });
     };
-    if !exists {
-        options.check_time(name, &first)?;
-    }
-    let table = Table::create_for(store, name, &first, &options.table)?;
+    let table = match exists {
+        true => Table::create_for(store, name, &first, &options.table)?,
+        false => Table::create_for(store, name, &first, &options.new_table(name, &first)?)?,
+    };
     table.widen(&options.widened)?;
     let done = match options.commits {
         Commits::One => table.ingest_one(first, &mut batches, options.write),

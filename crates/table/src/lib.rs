@@ -69,7 +69,7 @@ pub use commit_part::TableWrite;
 pub use delete::RowPredicate;
 pub use fit::OnMismatch;
 pub use handle::Table;
-pub use ingest::{Commits, Expected, IngestOptions, Ingested, ingest};
+pub use ingest::{Commits, Expected, FoundTime, IngestOptions, Ingested, ingest};
 pub use materialized::{Buckets, MARGIN, expiring_before};
 pub use options::{ID_COLUMN, TableOptions, is_hidden, is_table};
 pub use page::without_first;

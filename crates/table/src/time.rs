@@ -11,6 +11,8 @@ use timestrata_values::instant::{per_second, unit_of_all};
 use timestrata_values::time::{NAMES, SECONDS_PER_DAY, YEARS_DAYS, is_time, relabeled};
 
 const ZONE: &str = "UTC";
+/// Names of columns that a message shows.
+const NAMES_SHOWN: usize = 20;
 
 /// The index of a table's time column, or why there is none.
 pub(super) fn find(columns: &Schema, declared: Option<&str>) -> std::result::Result<usize, String> {
@@ -37,13 +39,17 @@ pub(super) fn find(columns: &Schema, declared: Option<&str>) -> std::result::Res
     match fields().find(|(_, field)| is_time(field.data_type())) {
         Some((index, _)) => Ok(index),
         None => {
-            let names: Vec<_> = fields().take(20).map(|(_, field)| field.name().as_str()).collect();
-            Err(format!(
-                "no column holds times, among {}; name the time column",
-                if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-            ))
+            let names = names_of(columns);
+            Err(format!("no column holds times, among {names}; name the time column"))
         }
     }
+}
+
+/// The names of columns, as far as a message shows them.
+pub(super) fn names_of(columns: &Schema) -> String {
+    let names: Vec<_> =
+        columns.fields().iter().take(NAMES_SHOWN).map(|field| field.name().as_str()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 fn can_be_time(data_type: &DataType) -> bool {
@@ -55,8 +61,7 @@ pub(super) fn column_type(data_type: &DataType) -> DataType {
     let unit = match data_type {
         DataType::Timestamp(_, Some(_)) => return data_type.clone(),
         DataType::Timestamp(unit, None) => *unit,
-        DataType::Date32 => TimeUnit::Second,
-        DataType::Date64 => TimeUnit::Millisecond,
+        // Of days too: nobody knows whether the rows to come have a time of day.
         _ => TimeUnit::Microsecond,
     };
     DataType::Timestamp(unit, Some(ZONE.into()))

@@ -25,4 +25,4 @@ pub mod time_format;
 pub use convert::fit;
 pub use instant::Instant;
 pub use moment::moment_of_text;
-pub use normalize::{normalize, plain_fields};
+pub use normalize::{normalize, plain_columns, plain_fields};

@@ -7,9 +7,14 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema};
 use timestrata_engine::{Error, ErrorKind, Result};
 
+use crate::time::is_time;
+
+/// How pandas calls the levels of an index that have no names, before the number of the level.
+const PANDAS_INDEX: &str = "__index_level_";
+
 /// The same rows in plain types: encodings (dictionaries, runs, views) are undone, also within
 /// lists and groups; text is `Utf8`; metadata is left off. Other types stay as they are,
-/// `Null` and types that the engine refuses among them.
+/// `Null` and types that the engine refuses among them. Columns are called as [`plain_columns`] says.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -34,7 +39,7 @@ pub fn normalize(batch: &RecordBatch) -> Result<RecordBatch> {
 }
 
 fn plain_batch(batch: &RecordBatch) -> std::result::Result<RecordBatch, ArrowError> {
-    let schema = Schema::new(plain_fields(batch.schema().fields()));
+    let schema = Schema::new(plain_columns(batch.schema().fields()));
     let columns = batch.columns().iter().zip(schema.fields());
     let columns = columns.map(|(column, field)| plain_array(column, field.data_type()));
     let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
@@ -51,6 +56,36 @@ pub(super) fn plain_array(
         return Ok(Arc::clone(array));
     }
     cast_with_options(array, data_type, &CastOptions { safe: false, ..CastOptions::default() })
+}
+
+/// Columns of any make as those of the plain types. What pandas calls an index without a name is called as it does once
+/// it is a column, `index` or `level_1`; one of times is `time`.
+///
+/// ```
+/// use arrow_schema::{DataType, Field, Fields};
+/// use timestrata_values::plain_columns;
+///
+/// let days = Field::new("__index_level_0__", DataType::Date32, true);
+/// let frame = Fields::from(vec![Field::new("price", DataType::Float64, true), days]);
+/// assert_eq!(plain_columns(&frame)[1].name(), "time");
+/// ```
+pub fn plain_columns(columns: &Fields) -> Fields {
+    let plain = plain_fields(columns);
+    let name = |field: &FieldRef| {
+        let level = field.name().strip_prefix(PANDAS_INDEX)?.strip_suffix("__")?;
+        let level: usize = level.parse().ok()?;
+        let names = match level {
+            0 if is_time(field.data_type()) => vec!["time".to_owned(), "index".to_owned()],
+            0 => vec!["index".to_owned(), "level_0".to_owned()],
+            level => vec![format!("level_{level}")],
+        };
+        names.into_iter().find(|name| columns.find(name).is_none())
+    };
+    let named = |field: &FieldRef| match name(field) {
+        Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
+        None => Arc::clone(field),
+    };
+    plain.iter().map(named).collect()
 }
 
 /// Fields of any make as those of the plain types, the same at any depth.

@@ -17,6 +17,8 @@ use self::reader::{Date, Parts, Year};
 use crate::instant::{Instant, days_of};
 
 const SECONDS_PER_DAY: i64 = 86_400;
+/// Years that people write in such forms: other numbers of four digits are something else.
+const YEARS: std::ops::Range<i64> = 1_000..3_000;
 /// Years of two digits from here on are of the 20th century, as in POSIX; those below of the 21st.
 const PIVOT: i64 = 69;
 
@@ -148,6 +150,9 @@ pub fn format_of(text: &str, order: DateOrder) -> Option<String> {
 impl Parts<'_> {
     fn instant(&self, order: DateOrder) -> Option<Instant> {
         let (year, month, day) = self.date.in_order(order)?;
+        if !YEARS.contains(&year) {
+            return None;
+        }
         let midnight = days_of(year, month, day)? * SECONDS_PER_DAY;
         let Some(clock) = self.clock else {
             return Some(Instant { seconds: midnight, nanoseconds: 0, is_date: true });

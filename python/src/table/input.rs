@@ -33,6 +33,9 @@ impl Input {
     /// # Errors
     /// `TypeError` for what holds no rows, `ValueError` for columns of different lengths.
     pub(crate) fn of(rows: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Some(frame) = frame_of(rows)? {
+            return Self::of(&frame);
+        }
         if is_arrow(rows)? {
             return Ok(Self::Stream(rows.extract::<AnyRecordBatch>()?.into_reader()?));
         }
@@ -61,6 +64,20 @@ impl Input {
              of dicts",
             rows,
         ))
+    }
+}
+
+/// The frame that stands for a column by itself, or for a query that was not run yet: of pandas or polars.
+fn frame_of<'py>(rows: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match type_name(rows).as_str() {
+        "LazyFrame" if rows.hasattr("collect")? => rows.call_method0("collect").map(Some),
+        "Series" if rows.hasattr("to_frame")? => {
+            let name = rows.getattr("name")?;
+            let is_named = name.extract::<String>().is_ok_and(|name| !name.is_empty());
+            let name = if is_named { name } else { PyString::new(rows.py(), "value").into_any() };
+            rows.call_method1("to_frame", (name,)).map(Some)
+        }
+        _ => Ok(None),
     }
 }
 
@@ -187,8 +204,9 @@ fn times_of_numpy(values: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let numpy = values.py().import("numpy")?;
     let (name, step): (String, i64) = numpy.call_method1("datetime_data", (&dtype,))?.extract()?;
     let (Ok(unit), 1) = (name.parse::<Unit>(), step) else {
-        let seconds = values.call_method1("astype", ("datetime64[s]",))?;
-        return times_of_numpy(&seconds);
+        // Days and the like: the rows to come may be finer.
+        let finer = values.call_method1("astype", ("datetime64[us]",))?;
+        return times_of_numpy(&finer);
     };
     let Some(numbers) = array_of_buffer(&values.call_method1("view", ("int64",))?) else {
         return Ok(None);

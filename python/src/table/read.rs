@@ -4,7 +4,7 @@ use std::iter::once;
 
 use arrow_schema::DataType;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyString};
+use pyo3::types::{PyCapsule, PyDate, PyDateTime, PyDict, PyString};
 use timestrata_engine::{Cell, KeyRange, LeadKey, Result};
 use timestrata_table::{
     Table as TableModel, TableScan, TableView, parse_time, time_array, without_first,
@@ -80,6 +80,13 @@ fn time_of(view: &TableView, value: &Bound<'_, PyAny>) -> PyResult<i64> {
         return parse_time(&text.to_string(), field.data_type()).map_err(to_python);
     }
     match field.data_type() {
+        // A day begins at midnight UTC.
+        DataType::Timestamp(..)
+            if value.is_instance_of::<PyDate>() && !value.is_instance_of::<PyDateTime>() =>
+        {
+            let text: String = value.call_method0("isoformat")?.extract()?;
+            parse_time(&text, field.data_type()).map_err(to_python)
+        }
         DataType::Timestamp(unit, _) => timestamp(value, Unit::from(*unit)),
         _ => value.extract(),
     }
@@ -94,7 +101,7 @@ impl Table {
     /// Parameters
     /// ----------
     /// start, end : time, optional
-    ///     An int in the table's unit, a datetime, an ISO string, a numpy or pandas time.
+    ///     An int in the table's unit, a datetime, a date, an ISO string, a numpy or pandas time.
     /// columns : list of str, optional
     /// where : str, optional
     ///     A condition in SQL.

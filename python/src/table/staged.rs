@@ -6,10 +6,10 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::{KeyRange, RowBatch, SeqNo, Stream};
-use timestrata_table::{Table as TableModel, TableWrite};
+use timestrata_table::{OnMismatch, Table as TableModel, TableWrite};
 
 use super::Table;
-use super::write::{HeldRow, batch_of};
+use super::write::{HeldRow, batch_of, on_mismatch_of};
 use crate::error::to_python;
 use crate::opened::MadeForCommit;
 use crate::staging::{Staged, Staging};
@@ -45,6 +45,7 @@ struct Given {
     rows: StagedRows,
     /// The commit since which their keys must be what they were.
     unchanged_since: Option<SeqNo>,
+    on_mismatch: OnMismatch,
 }
 
 /// Rows on their way into a commit.
@@ -55,7 +56,11 @@ pub(crate) struct TableRows {
 
 impl TableRows {
     pub(crate) fn write(&self) -> TableWrite<'_> {
+        let widens = |given: &Given| given.on_mismatch == OnMismatch::Widen;
         let mut write = TableWrite::new(&self.table);
+        if self.given.iter().any(widens) {
+            write = write.on_mismatch(OnMismatch::Widen);
+        }
         for given in &self.given {
             match &given.rows {
                 StagedRows::Batch(batch) => write.append(batch.clone()),
@@ -104,8 +109,8 @@ impl CommitTable {
         Ok(Some(TableRows { table, given }))
     }
 
-    fn add(&self, rows: StagedRows, unchanged_since: Option<SeqNo>) -> PyResult<()> {
-        self.given.add(|all| all.push(Given { rows, unchanged_since }))
+    fn add(&self, given: Given) -> PyResult<()> {
+        self.given.add(|all| all.push(given))
     }
 }
 
@@ -118,7 +123,7 @@ fn batch_of_one(stream: &Arc<Stream>, held: &[Held]) -> PyResult<RecordBatch> {
 #[pymethods]
 impl CommitTable {
     /// Append rows, as `Table.append` takes them: columns that the table lacks are added to it, and values that don't fit theirs are
-    /// refused, both at the end of the block.
+    /// refused unless their columns are to be widened, all at the end of the block.
     ///
     /// Parameters
     /// ----------
@@ -127,6 +132,8 @@ impl CommitTable {
     ///     What `Store.last_commit` gave before the rows' upsert keys were read: if a commit has changed one of them since, or that is
     ///     not known, the end of the block raises `ConflictError`. Keys are noted from the first such commit on; reading again and trying
     ///     again helps. A number of a commit that was not made yet is refused; don't keep one across an opening of the store.
+    /// on_mismatch : {"error", "widen"}, optional
+    ///     As in ``Table.append``. Where one call of a block says "widen", it counts for all rows of the table in that block.
     ///
     /// Examples
     /// --------
@@ -142,19 +149,28 @@ impl CommitTable {
     /// ...     commit.table("stock").append(row, if_unchanged_since=seq)
     /// >>> stock.row("nut")["left"]
     /// 4
-    #[pyo3(signature = (rows, *, if_unchanged_since=None))]
-    fn append(&self, rows: &Bound<'_, PyAny>, if_unchanged_since: Option<u64>) -> PyResult<()> {
+    #[pyo3(signature = (rows, *, if_unchanged_since=None, on_mismatch="error"))]
+    fn append(
+        &self,
+        rows: &Bound<'_, PyAny>,
+        if_unchanged_since: Option<u64>,
+        on_mismatch: &str,
+    ) -> PyResult<()> {
         self.staging.check()?;
-        let since = if_unchanged_since.map(SeqNo);
-        if let Ok(row) = rows.cast_exact::<PyDict>()
+        let on_mismatch = on_mismatch_of(on_mismatch)?;
+        let unchanged_since = if_unchanged_since.map(SeqNo);
+        let given = |rows| Given { rows, unchanged_since, on_mismatch };
+        // A row by itself is in the types that the table has.
+        if on_mismatch == OnMismatch::Error
+            && let Ok(row) = rows.cast_exact::<PyDict>()
             && let Some(HeldRow { stream, held, .. }) = self.table.get().held(row)?
         {
-            return self.add(StagedRows::One(stream, held), since);
+            return self.add(given(StagedRows::One(stream, held)));
         }
         let batch = batch_of(rows)?;
         match batch.num_rows() {
             0 => Ok(()),
-            _ => self.add(StagedRows::Batch(batch), since),
+            _ => self.add(given(StagedRows::Batch(batch))),
         }
     }
 
@@ -174,6 +190,7 @@ impl CommitTable {
         if range.is_empty() {
             return Ok(());
         }
-        self.add(StagedRows::Deleted(range), None)
+        let rows = StagedRows::Deleted(range);
+        self.add(Given { rows, unchanged_since: None, on_mismatch: OnMismatch::Error })
     }
 }

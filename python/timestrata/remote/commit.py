@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Rowlike,
         SupportsArrowArray,
         SupportsArrowStream,
+        TableBound,
         TableTime,
         Timestamp,
     )
@@ -86,9 +87,17 @@ class _CommitPart(Generic[_One]):
 class RemoteCommitTable(_CommitPart[str]):
     """What a commit changes in a table of a server. Made by `RemoteCommit.table`; its methods are those of `CommitTable`."""
 
-    def append(self, rows: Rowlike, *, if_unchanged_since: int | None = None) -> None:
+    def append(
+        self,
+        rows: Rowlike,
+        *,
+        if_unchanged_since: int | None = None,
+        on_mismatch: Literal["error", "widen"] = "error",
+    ) -> None:
         """Append rows, as `CommitTable.append` takes them; they are sent with the commit."""
         self._block.check()
+        if on_mismatch not in ("error", "widen"):
+            raise InvalidArgumentError(f"on_mismatch={on_mismatch!r}: it must be 'error' or 'widen'")
         stream, count = _Server.arrow_of(rows)
         if count == 0:
             return
@@ -97,6 +106,7 @@ class RemoteCommitTable(_CommitPart[str]):
             "table": self._name,
             "arrow": base64.b64encode(stream).decode(),
             "if_unchanged_since": if_unchanged_since,
+            "on_mismatch": None if on_mismatch == "error" else on_mismatch,
             **made_with,
         }
         for name in ("key", "tags"):
@@ -104,7 +114,7 @@ class RemoteCommitTable(_CommitPart[str]):
                 said[name] = said[name].split(",")
         self._add(dumps({name: part for name, part in said.items() if part is not None}))
 
-    def delete(self, start: TableTime | None = None, end: TableTime | None = None) -> None:
+    def delete(self, start: TableBound | None = None, end: TableBound | None = None) -> None:
         """Delete the rows of earlier commits from ``start`` to before ``end``."""
         table = RemoteTable(self._connection, self._name, {})
         ends = {"from": table._bound_text(start), "to": table._bound_text(end)}

@@ -140,14 +140,15 @@ def dumps(value: Any) -> str:
 
 
 def parameters_of(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Give parameters as they stand behind a path; None is left out."""
+    """Give parameters as they stand behind a path; None is left out, and of a list each by itself."""
     found = []
     for name, value in parameters.items():
-        if value is None:
-            continue
-        said = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
-        # Python has words of its own for some of them.
-        found.append((name.rstrip("_"), str(value) if said is None else said))
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is None:
+                continue
+            said = {True: "true", False: "false"}.get(one) if isinstance(one, bool) else None
+            # Python has words of its own for some of them.
+            found.append((name.rstrip("_"), str(one) if said is None else said))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -20,14 +21,33 @@ from timestrata.remote.connection import (
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from timestrata._timestrata import Rowlike, Rows, SupportsReadBytes, TableTime
+    from timestrata._timestrata import Rowlike, Rows, SupportsReadBytes, TableBound, TableTime
 
 __all__ = ["RemoteTable"]
 
 # Nanoseconds of the units that types of columns name.
 _UNITS_NS = {"s": 10**9, "ms": 10**6, "µs": 10**3, "ns": 1}
+
+
+def _plan_of(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a server would make of a body, under the names that `Table.ingest` has for it."""
+    columns = [
+        {
+            "name": column["name"],
+            "type": column["data_type"],
+            "new": column["is_new"],
+            "widened": column["is_widened"],
+            "note": column["note"],
+        }
+        for column in said["columns"]
+    ]
+    return {
+        "format": said["format"],
+        "delimiter": said["delimiter"],
+        "columns": columns,
+        "time": said["timestamp_column"],
+        "refusal": said["refusal"],
+    }
 
 
 class RemoteTable(Remote):
@@ -137,9 +157,21 @@ class RemoteTable(Remote):
         *,
         delimiter: str | None = None,
         header: bool = True,
+        quote: str | None = None,
+        comment: str | None = None,
+        skip_lines: int = 0,
+        decimal: Literal[".", ","] | None = None,
+        null_text: str | Sequence[str] | None = None,
+        fill_short_rows: bool = False,
+        encoding: str | None = None,
+        sample_rows: int | Literal["all"] | None = None,
+        time_unit: Literal["s", "ms", "us", "ns"] | None = None,
+        time_format: str | None = None,
+        time_of_load: bool = False,
         batch_rows: int | None = None,
         on_error: Literal["fail", "skip"] = "fail",
         on_mismatch: Literal["error", "widen"] = "error",
+        dry_run: bool = False,
         sync: bool = True,
     ) -> dict[str, Any]:
         """Load the rows of a file, as `Table.ingest` does. It is sent as it is, and read by the server.
@@ -149,9 +181,21 @@ class RemoteTable(Remote):
         asked: dict[str, Any] = {
             "delimiter": delimiter,
             "header": header,
+            "quote": quote,
+            "comment": comment,
+            "skip_lines": skip_lines or None,
+            "decimal": decimal,
+            "null_text": [null_text] if isinstance(null_text, str) else null_text,
+            "fill_short_rows": fill_short_rows or None,
+            "encoding": encoding,
+            "sample_rows": sample_rows,
+            "time_unit": time_unit,
+            "time_format": time_format,
+            "time_of_load": time_of_load or None,
             "batch_rows": batch_rows,
             "on_error": on_error,
             "on_mismatch": on_mismatch,
+            "dry_run": dry_run or None,
         }
         if hasattr(source, "read"):
             said = self._ingest(file=source, kind=_Server.content_type(None, format), **asked)
@@ -162,11 +206,10 @@ class RemoteTable(Remote):
             given = type(source).__name__
             raise TypeError(f"source must be a path or an object with read(), not {given!r}")
         skipped = said["skipped"]
-        return {
-            "rows": said["rows_inserted"],
-            "skipped": skipped["count"],
-            "errors": skipped["first"],
-        }
+        left_out = {"skipped": skipped["count"], "errors": skipped["first"]}
+        if dry_run:
+            return {"rows": said["rows"], **left_out, **_plan_of(said)}
+        return {"rows": said["rows_inserted"], **left_out}
 
     async def ingest_async(
         self,
@@ -175,9 +218,21 @@ class RemoteTable(Remote):
         *,
         delimiter: str | None = None,
         header: bool = True,
+        quote: str | None = None,
+        comment: str | None = None,
+        skip_lines: int = 0,
+        decimal: Literal[".", ","] | None = None,
+        null_text: str | Sequence[str] | None = None,
+        fill_short_rows: bool = False,
+        encoding: str | None = None,
+        sample_rows: int | Literal["all"] | None = None,
+        time_unit: Literal["s", "ms", "us", "ns"] | None = None,
+        time_format: str | None = None,
+        time_of_load: bool = False,
         batch_rows: int | None = None,
         on_error: Literal["fail", "skip"] = "fail",
         on_mismatch: Literal["error", "widen"] = "error",
+        dry_run: bool = False,
         sync: bool = True,
     ) -> dict[str, Any]:
         """`ingest` without holding up an event loop; a task that is cancelled waits for its end."""
@@ -187,9 +242,21 @@ class RemoteTable(Remote):
             format,
             delimiter=delimiter,
             header=header,
+            quote=quote,
+            comment=comment,
+            skip_lines=skip_lines,
+            decimal=decimal,
+            null_text=null_text,
+            fill_short_rows=fill_short_rows,
+            encoding=encoding,
+            sample_rows=sample_rows,
+            time_unit=time_unit,
+            time_format=time_format,
+            time_of_load=time_of_load,
             batch_rows=batch_rows,
             on_error=on_error,
             on_mismatch=on_mismatch,
+            dry_run=dry_run,
             sync=sync,
         )
 
@@ -218,8 +285,8 @@ class RemoteTable(Remote):
 
     def scan(
         self,
-        start: TableTime | None = None,
-        end: TableTime | None = None,
+        start: TableBound | None = None,
+        end: TableBound | None = None,
         *,
         columns: Sequence[str] | None = None,
         where: str | None = None,
@@ -252,8 +319,9 @@ class RemoteTable(Remote):
             order="desc" if reverse else "asc",
         )
 
-    def _bound_text(self, bound: TableTime | None) -> str | None:
+    def _bound_text(self, bound: TableBound | None) -> str | None:
         """Give a bound as text. Whole numbers are in the unit of the time column, which a request doesn't know."""
+        bound = _as_time(bound)
         text = time_text(bound)
         if text is None or isinstance(bound, str) or not text.lstrip("-").isdigit():
             return text
@@ -265,8 +333,8 @@ class RemoteTable(Remote):
 
     def _selected(
         self,
-        start: TableTime | None,
-        end: TableTime | None,
+        start: TableBound | None,
+        end: TableBound | None,
         columns: Sequence[str] | None,
         where: str | None,
         params: Sequence[Any] | Mapping[str, Any],
@@ -289,8 +357,8 @@ class RemoteTable(Remote):
 
     def delete(
         self,
-        start: TableTime | None = None,
-        end: TableTime | None = None,
+        start: TableBound | None = None,
+        end: TableBound | None = None,
         *,
         where: str | None = None,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
@@ -308,8 +376,8 @@ class RemoteTable(Remote):
 
     async def delete_async(
         self,
-        start: TableTime | None = None,
-        end: TableTime | None = None,
+        start: TableBound | None = None,
+        end: TableBound | None = None,
         *,
         where: str | None = None,
         params: Sequence[Any] | Mapping[str, Any] | None = None,
@@ -331,8 +399,8 @@ class RemoteTable(Remote):
     def latest(
         self,
         by: str | Sequence[str],
-        start: TableTime | None = None,
-        end: TableTime | None = None,
+        start: TableBound | None = None,
+        end: TableBound | None = None,
     ) -> Rows:
         """Give the newest row of each combination of values in the columns ``by``, newest first."""
         time, columns = self.time, [by] if isinstance(by, str) else list(by)
@@ -346,7 +414,7 @@ class RemoteTable(Remote):
             f"SELECT {shown} FROM ({ranked}) WHERE _rank = 1 ORDER BY {quoted(time)} DESC"
         )
 
-    def count(self, start: TableTime | None = None, end: TableTime | None = None) -> int:
+    def count(self, start: TableBound | None = None, end: TableBound | None = None) -> int:
         """Count the rows from ``start`` to before ``end``, exactly."""
         try:
             if start is None and end is None:
@@ -403,13 +471,21 @@ class RemoteTable(Remote):
         return f"<RemoteTable {self._name!r} of {self._connection.server.url}>"
 
 
-def _in(time: str, start: TableTime | None, end: TableTime | None) -> str:
+def _in(time: str, start: TableBound | None, end: TableBound | None) -> str:
     """Give the condition of a range of times. Whole numbers are in the column's own unit."""
     said = [_bounded(time, ">=", start), _bounded(time, "<", end)]
     return " AND ".join(filter(None, said)) or "true"
 
 
-def _bounded(time: str, sign: str, bound: TableTime | None) -> str:
+def _as_time(bound: TableBound | None) -> TableTime | None:
+    """Give a bound as a time: a day begins at midnight UTC."""
+    if isinstance(bound, date) and not isinstance(bound, datetime):
+        return bound.isoformat()
+    return bound
+
+
+def _bounded(time: str, sign: str, bound: TableBound | None) -> str:
+    bound = _as_time(bound)
     text = time_text(bound)
     if text is None:
         return ""

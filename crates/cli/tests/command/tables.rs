@@ -123,3 +123,63 @@ fn config_shows_each_value_with_its_origin_and_refuses_what_it_does_not_know() {
     }
     runner.fails(&["config", "show", "--config", "none.toml"], 1, &["none.toml", "hint:"]);
 }
+
+#[test]
+fn a_refusal_names_the_flag_that_helps_and_that_flag_helps() {
+    let runner = Runner::new();
+    let cases: [(&str, &[u8], &str, &[&str]); 6] = [
+        ("iris.csv", b"petals\n1.4\n", "--time-of-load", &["--time-of-load"]),
+        (
+            "us.csv",
+            b"day,v\n1/2/2024,1\n3/4/2024,2\n",
+            "--time-format %m/%d/%Y",
+            &["--time-format", "%m/%d/%Y"],
+        ),
+        ("lung.csv", b"time,v\n306,1\n", "--time-unit s", &["--time", "time", "--time-unit", "s"]),
+        ("short.csv", b"time,a,b\n2024-01-01,1\n", "--fill-short-rows", &["--fill-short-rows"]),
+        (
+            "cp1252.csv",
+            b"time,a\n2024-01-01,\xfc\n",
+            "--encoding windows-1252",
+            &["--encoding", "cp1252"],
+        ),
+        ("marked.csv", b"time,v\n2024-01-01,1\n% pause\n", "--on-error skip", &["--comment", "%"]),
+    ];
+    for (file, bytes, flag, helps) in cases {
+        runner.file(file, bytes);
+        let load = ["ingest", "store", file, file, "--as", "table"];
+        let ran = runner.run(&load);
+        assert_eq!(ran.code, 1, "{file}: {ran:?}");
+        let told = ran.err.replace('\'', "");
+        assert!(told.contains(flag), "{file}: {told}");
+        let ran = runner.run(&[&load[..], helps].concat());
+        assert_eq!(ran.code, 0, "{file}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_dry_run_tells_what_would_be_made_and_makes_nothing() {
+    let runner = Runner::new();
+    runner.file("sales.csv", "day;amount;note\n31.01.2024;1,5;x\n01.02.2024;2;\n");
+    let load = ["ingest", "store", "sales", "sales.csv", "--as", "table"];
+    let told = runner.ok(&[&load[..], &["--dry-run"]].concat());
+    let expected = "sales.csv: csv, fields separated by ';', 2 rows\n  day: Timestamp(µs, \"UTC\") \
+                    (the time, day before month)\n  amount: Float64 (decimal comma)\n  note: Utf8\n";
+    assert_eq!(told, expected);
+    assert_eq!(runner.run(&["info", "store"]).code, 1, "a store was made");
+    // A load tells what it had to tell apart.
+    let ran = runner.run(&load);
+    assert!(ran.err.contains("column 'day': day before month"), "{ran:?}");
+    runner.file("none.csv", "a,b\n1,2\n");
+    let load = ["ingest", "store", "none", "none.csv", "--as", "table", "--dry-run"];
+    let ran = runner.run(&load);
+    assert!(
+        ran.code == 1 && ran.out.contains("refused: ") && ran.err.contains("1 file would be"),
+        "{ran:?}"
+    );
+    runner.fails(
+        &["ingest", "store", "l", "none.csv", "--as", "logs", "--dry-run"],
+        2,
+        &["are for tables"],
+    );
+}

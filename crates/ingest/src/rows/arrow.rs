@@ -15,7 +15,8 @@ use super::conform::{self, RawBatches};
 use super::input::{self, Opened, Random};
 use super::options::ReadOptions;
 use super::report::invalid;
-use super::{Rows, guard, names};
+use super::schema::FoundColumn;
+use super::{Opening, guard, names};
 
 const WHAT: &str = "Arrow data";
 /// Marks messages of all but the oldest writers.
@@ -32,10 +33,24 @@ const TRAILER_BYTES: u64 = 10;
 const LENGTH_BYTES: usize = 8;
 
 /// Opens a stream.
-pub(super) fn open_stream(opened: Opened, options: &ReadOptions) -> Result<Rows> {
+pub(super) fn open_stream(
+    opened: Opened,
+    options: &ReadOptions,
+    known: Option<Vec<FoundColumn>>,
+    may_repeat: bool,
+) -> Result<Opening> {
     let name = opened.name.clone();
     let (schema, stream) = begin(opened)?;
-    conform::open(&name, &schema, Box::new(stream), options)
+    conform::open(&name, &schema, Box::new(stream), options, known, may_repeat)
+}
+
+/// The columns as all batches of a stream show them.
+pub(super) fn look_at_all_of_stream(
+    opened: Opened,
+    options: &ReadOptions,
+) -> Result<Vec<FoundColumn>> {
+    let (schema, stream) = begin(opened)?;
+    conform::look_at_all(&schema, Box::new(stream), options)
 }
 
 /// Reads a stream whole.
@@ -197,7 +212,28 @@ fn check_buffers(header: &[u8], body: &[u8]) -> std::result::Result<(), String> 
 }
 
 /// Opens a file.
-pub(super) fn open_file(opened: Opened, options: &ReadOptions) -> Result<Rows> {
+pub(super) fn open_file(
+    opened: Opened,
+    options: &ReadOptions,
+    known: Option<Vec<FoundColumn>>,
+    may_repeat: bool,
+) -> Result<Opening> {
+    let name = opened.name.clone();
+    let (schema, file) = begin_file(opened, options)?;
+    conform::open(&name, &schema, Box::new(file), options, known, may_repeat)
+}
+
+/// The columns as all batches of a file show them.
+pub(super) fn look_at_all_of_file(
+    opened: Opened,
+    options: &ReadOptions,
+) -> Result<Vec<FoundColumn>> {
+    let (schema, file) = begin_file(opened, options)?;
+    conform::look_at_all(&schema, Box::new(file), options)
+}
+
+/// A file, whose columns and dictionaries have been read.
+fn begin_file(opened: Opened, options: &ReadOptions) -> Result<(SchemaRef, ArrowFile)> {
     let name = opened.name.clone();
     let random = opened.into_random(options.buffer_bytes_max)?;
     let footer = footer(&name, &random)?;
@@ -216,7 +252,7 @@ pub(super) fn open_file(opened: Opened, options: &ReadOptions) -> Result<Rows> {
         let decoder = &mut file.decoder;
         guard::decode(&name, WHAT, || decoder.read_dictionary(&block, &bytes))?;
     }
-    conform::open(&name, &schema, Box::new(file), options)
+    Ok((schema, file))
 }
 
 fn footer(name: &str, random: &Random) -> Result<bytes::Bytes> {

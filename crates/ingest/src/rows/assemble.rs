@@ -1,5 +1,8 @@
 //! Assembly of converted columns into a batch, without the rows that do not fit.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter;
@@ -7,19 +10,50 @@ use timestrata_engine::Result;
 
 use super::convert::Converted;
 use super::options::{OnError, ReadOptions};
-use super::report::{BadRow, Place, invalid};
+use super::report::{Advice, BadRow, Place, invalid};
 
 /// What batches of one input have in common.
 pub(super) struct Assembly {
     pub(super) name: String,
     pub(super) schema: SchemaRef,
     pub(super) on_error: OnError,
+    advice: Advice,
+    /// Set once a value didn't fit a column whose type is inferred: a larger sample has another.
+    pub(super) has_misfit: Arc<AtomicBool>,
+    inferred: Vec<bool>,
 }
 
 impl Assembly {
-    pub(super) fn new(name: &str, schema: &SchemaRef, options: &ReadOptions) -> Self {
+    pub(super) fn new(
+        name: &str,
+        schema: &SchemaRef,
+        time: Option<&str>,
+        options: &ReadOptions,
+    ) -> Self {
         let schema = SchemaRef::clone(schema);
-        Self { name: name.to_owned(), schema, on_error: options.on_error }
+        let names = || schema.fields().iter().map(|field| field.name());
+        let is_time = |name: &str| time == Some(name);
+        let inferred = names().map(|name| !is_time(name) && options.is_inferred(name)).collect();
+        let fixed = names().filter(|name| !is_time(name) && !options.is_inferred(name));
+        let advice = Advice {
+            spelling: options.spelling,
+            time: time.map(str::to_owned),
+            fixed: fixed.cloned().collect(),
+            has_null_text: false,
+        };
+        let (name, on_error) = (name.to_owned(), options.on_error);
+        Self { name, schema, on_error, advice, has_misfit: Arc::default(), inferred }
+    }
+
+    /// The same for text, in which nulls can be declared.
+    pub(super) fn of_text(mut self) -> Self {
+        self.advice.has_null_text = true;
+        self
+    }
+
+    /// How a larger sample is asked for.
+    pub(super) fn larger_sample(&self) -> String {
+        self.advice.spelling.option("sample_rows", "ROWS")
     }
 
     /// Whether the first value that does not fit ends the reading.
@@ -38,7 +72,11 @@ impl Assembly {
     ) -> Result<RecordBatch> {
         let mut arrays = Vec::with_capacity(columns.len());
         let mut keep: Vec<bool> = Vec::new();
-        for (converted, field) in columns.into_iter().zip(self.schema.fields()) {
+        let columns = columns.into_iter().zip(self.schema.fields()).zip(&self.inferred);
+        for ((converted, field), is_inferred) in columns {
+            if *is_inferred && !converted.bad.is_empty() {
+                self.has_misfit.store(true, Ordering::Relaxed);
+            }
             for cell in converted.bad {
                 keep.resize(rows, true);
                 if keep.get_mut(cell.at).is_some_and(|keep| std::mem::replace(keep, false)) {
@@ -52,7 +90,7 @@ impl Assembly {
         if self.is_first_enough()
             && let Some(first) = bad.first()
         {
-            return Err(first.clone().into_error(&self.name));
+            return Err(first.clone().into_error(&self.name, &self.advice));
         }
         let mut rows = rows;
         if !keep.is_empty() {

@@ -6,17 +6,17 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, FieldRef, Schema};
 use timestrata_engine::Result;
-use timestrata_values::{convert, normalize, plain_fields};
+use timestrata_values::{convert, normalize, plain_columns};
 
 use super::assemble::Assembly;
 use super::convert::{BadCell, Column, Converted, NullText, cells_of};
-use super::infer::Seen;
+use super::infer::{Seen, Writing};
 use super::options::ReadOptions;
 use super::report::{BadRow, Place, ReadReport, invalid, shorten};
-use super::schema::{ColumnLayout, FoundColumn, may_be_time};
-use super::{BatchReader, Rows, names};
+use super::schema::{ColumnLayout, FoundColumn, as_type, may_be_time};
+use super::{BatchReader, Opening, Rows, names};
 
 /// Batches of one Arrow input as they were written.
 pub(super) trait RawBatches: Send {
@@ -29,48 +29,104 @@ pub(super) fn open(
     schema: &Schema,
     mut raw: Box<dyn RawBatches>,
     options: &ReadOptions,
-) -> Result<Rows> {
-    names::check(input, schema.fields().iter().map(|field| field.name().as_str()))?;
+    known: Option<Vec<FoundColumn>>,
+    may_repeat: bool,
+) -> Result<Opening> {
+    let names = plain_columns(schema.fields());
+    names::check(input, names.iter().map(|field| field.name().as_str()))?;
     let first = raw.next()?.map(|batch| normalize(&batch)).transpose()?;
-    let array_of = |name: &str| first.as_ref().and_then(|batch| batch.column_by_name(name));
-    let fields = plain_fields(schema.fields());
-    let found = fields.iter().map(|field| {
-        let seen = look(array_of(field.name()), options);
-        FoundColumn::written(field.name(), field.data_type().clone(), seen)
+    let is_sampled = known.is_none();
+    let found = known.unwrap_or_else(|| {
+        let mut columns = Columns::new(schema, options);
+        columns.add(first.as_ref(), options.sample_rows, options);
+        columns.into_found()
     });
-    let found: Vec<FoundColumn> = found.collect();
-    let options = &options.widened(|field| {
-        let found = found.iter().find(|found| found.name() == field.name());
-        array_of(field.name()).zip(found).is_none_or(|(array, found)| {
-            let converted = convert(array, &found.as_type(field.data_type()), true);
-            converted.is_ok_and(|converted| converted.bad.is_empty())
-        })
-    });
-    let ColumnLayout { schema, time, columns, .. } = ColumnLayout::new(input, found, options)?;
-    let batches = Conformed {
-        assembly: Assembly::new(input, &schema, options),
-        columns,
-        raw,
-        rest: first,
-        rows: 0,
-        batch_rows: options.batch_rows,
-    };
-    Ok(Rows { schema, time, spoils_time: None, batches: Box::new(batches) })
+    if is_sampled && may_repeat && found.iter().any(FoundColumn::is_unclear) {
+        return Ok(Opening::Unclear);
+    }
+    let ColumnLayout { schema, time, columns, spoils_time, notes } =
+        ColumnLayout::new(input, found, options)?;
+    let assembly = Assembly::new(input, &schema, time.as_deref(), options);
+    let has_misfit = Arc::clone(&assembly.has_misfit);
+    let batches =
+        Conformed { assembly, columns, raw, rest: first, rows: 0, batch_rows: options.batch_rows };
+    let (delimiter, batches) = (None, Box::new(batches));
+    Ok(Opening::Ready(Rows { schema, time, spoils_time, notes, delimiter, has_misfit, batches }))
+}
+
+/// The columns as all batches show them.
+pub(super) fn look_at_all(
+    schema: &Schema,
+    mut raw: Box<dyn RawBatches>,
+    options: &ReadOptions,
+) -> Result<Vec<FoundColumn>> {
+    let mut columns = Columns::new(schema, options);
+    while let Some(batch) = raw.next()? {
+        columns.add(Some(&normalize(&batch)?), usize::MAX, options);
+    }
+    Ok(columns.into_found())
+}
+
+/// What is seen of the columns of an input.
+struct Columns(Vec<ColumnSeen>);
+
+struct ColumnSeen {
+    field: FieldRef,
+    /// Its values, where it may be the time.
+    seen: Seen,
+    /// Whether a value is not of the type expected.
+    has_misfit: bool,
+}
+
+impl Columns {
+    fn new(schema: &Schema, options: &ReadOptions) -> Self {
+        let writing = Writing::of(options);
+        let column = |field: &FieldRef| ColumnSeen {
+            field: Arc::clone(field),
+            seen: Seen::new(&writing),
+            has_misfit: false,
+        };
+        Self(plain_columns(schema.fields()).iter().map(column).collect())
+    }
+
+    fn add(&mut self, batch: Option<&RecordBatch>, rows_max: usize, options: &ReadOptions) {
+        let expected = options.schema.as_ref();
+        for ColumnSeen { field, seen, has_misfit } in &mut self.0 {
+            let Some(array) = batch.and_then(|batch| batch.column_by_name(field.name())) else {
+                continue;
+            };
+            look(array, rows_max, seen);
+            seen.forget(None);
+            let wanted = expected.and_then(|schema| schema.field_with_name(field.name()).ok());
+            if let Some(wanted) = wanted.filter(|_| options.may_widen(field.name())) {
+                let column = as_type(field.name(), seen, wanted.data_type());
+                let converted = convert(array, &column, true);
+                *has_misfit |= !converted.is_ok_and(|converted| converted.bad.is_empty());
+            }
+        }
+    }
+
+    fn into_found(self) -> Vec<FoundColumn> {
+        let found = self.0.into_iter().map(|ColumnSeen { field, seen, has_misfit }| {
+            FoundColumn::written(field.name(), field.data_type().clone(), seen)
+                .with_misfit(has_misfit)
+        });
+        found.collect()
+    }
 }
 
 /// What the first rows hold, of a column that may be the time.
-fn look(first: Option<&ArrayRef>, options: &ReadOptions) -> Seen {
-    let mut seen = Seen::default();
-    let Some(array) = first.filter(|array| may_be_time(array.data_type())) else { return seen };
-    let sample = array.slice(0, array.len().min(options.sample_rows));
-    let Some(texts) = texts_of(&sample) else { return seen };
+fn look(array: &ArrayRef, rows_max: usize, seen: &mut Seen) {
+    if !may_be_time(array.data_type()) {
+        return;
+    }
+    let Some(texts) = texts_of(&array.slice(0, array.len().min(rows_max))) else { return };
     for text in texts.iter().flatten() {
         match array.data_type() {
-            DataType::Utf8 => seen.add_text(text.as_bytes()),
-            _ => seen.add(text.as_bytes()),
+            DataType::Utf8 => seen.add_text(text.as_bytes(), None),
+            _ => seen.add(text.as_bytes(), None),
         }
     }
-    seen
 }
 
 struct Conformed {

@@ -1,5 +1,6 @@
 //! Conversion of columns of text into typed arrays, for every format whose values are text.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,7 +9,9 @@ use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, StringArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_values::instant::{self, Instant, Unfit};
+use timestrata_values::people_time::{self, DateOrder};
 use timestrata_values::time::relabeled;
+use timestrata_values::time_format::{TimeFormat, WrittenTime};
 use timestrata_values::{convert, number};
 
 use super::report::shorten;
@@ -16,6 +19,7 @@ use super::report::shorten;
 /// What stands for null, where nobody says otherwise, in columns that are not text.
 const NULL_TEXT: [&str; 8] = ["", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "\\N"];
 
+const SECONDS_PER_DAY: i64 = 86_400;
 /// What a time looks like.
 const TIME: &str = "a time (RFC 3339, YYYY-MM-DD HH:MM:SS, YYYY-MM-DD or a number)";
 
@@ -125,6 +129,61 @@ pub(super) struct Column {
     pub(super) epoch: TimeUnit,
     /// Whether it takes no nulls.
     pub(super) is_required: bool,
+    /// How its times are written.
+    pub(super) written: Written,
+    /// What stands between a number and its fraction.
+    pub(super) decimal: u8,
+}
+
+impl Column {
+    /// What had to be told apart to read it, in words.
+    pub(super) fn note(&self) -> Option<String> {
+        let is_of_times = matches!(self.data_type, DataType::Timestamp(..) | DataType::Date32);
+        match &self.written {
+            Written::InOrder(order) if is_of_times => Some(order.words().to_owned()),
+            Written::As(format) if is_of_times => Some(format!("in the format '{format}'")),
+            _ if self.decimal != b'.' && self.data_type == DataType::Float64 => {
+                Some("decimal comma".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How times are written, beside RFC 3339 and what is close to it.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Written {
+    /// In no other way.
+    #[default]
+    Plainly,
+    /// As people do, days and months in this order.
+    InOrder(DateOrder),
+    /// In the format that was declared, and in no other.
+    As(Arc<TimeFormat>),
+}
+
+impl Written {
+    /// The time that a text names.
+    fn instant(&self, text: &[u8]) -> Option<Instant> {
+        match self {
+            Self::Plainly => Instant::parse(text),
+            Self::InOrder(order) => Instant::parse(text).or_else(|| {
+                std::str::from_utf8(text).ok().and_then(|text| people_time::read(text, *order))
+            }),
+            Self::As(format) => in_format(text, format),
+        }
+    }
+}
+
+/// The time that a text names in a format. Midnight is a day.
+pub(super) fn in_format(text: &[u8], format: &TimeFormat) -> Option<Instant> {
+    match format.read(std::str::from_utf8(text).ok()?)? {
+        WrittenTime::At { seconds, nanoseconds } => {
+            let is_date = nanoseconds == 0 && seconds % SECONDS_PER_DAY == 0;
+            Some(Instant { seconds, nanoseconds, is_date })
+        }
+        WrittenTime::InYear { .. } => None,
+    }
 }
 
 /// An array as long as there were values, in which those that don't fit are null or empty.
@@ -144,11 +203,13 @@ impl Column {
     ) -> Converted {
         let fill = Fill { column: self, nulls, is_first_enough };
         match &self.data_type {
-            DataType::Int64 => {
-                fill.primitives::<Int64Type>(cells, |text| number::integer(text).ok_or(None))
+            DataType::Int64 => fill.primitives::<Int64Type>(cells, integer),
+            DataType::Float64 => {
+                fill.primitives::<Float64Type>(cells, |text| float(&pointed(text, self.decimal)))
             }
-            DataType::Float64 => fill.primitives::<Float64Type>(cells, float),
-            DataType::Date32 => fill.primitives::<Date32Type>(cells, date),
+            DataType::Date32 => fill.primitives::<Date32Type>(cells, |text| {
+                self.written.instant(text).and_then(Instant::days).ok_or(None)
+            }),
             DataType::Boolean => fill.booleans(cells),
             DataType::Utf8 => fill.texts(cells),
             DataType::Timestamp(unit, _) => fill.times(cells, *unit),
@@ -157,16 +218,45 @@ impl Column {
     }
 }
 
-/// A number; but no whole one that would lose digits.
-fn float(text: &[u8]) -> Result<f64, Option<Unfit>> {
-    match number::loses_digits(text) {
-        true => Err(Some(Unfit::OutOfRange)),
-        false => number::float(text).ok_or(None),
+/// Why a text is no value of its column's type, where there is more to say than that it is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Misfit {
+    Unfit(Unfit),
+    /// A whole number with zeros in front, which a number would lose.
+    LeadingZeros,
+}
+
+fn integer(text: &[u8]) -> Result<i64, Option<Misfit>> {
+    match number::has_leading_zeros(text) && number::is_whole(text) {
+        true => Err(Some(Misfit::LeadingZeros)),
+        false => number::integer(text).ok_or(None),
     }
 }
 
-fn date(text: &[u8]) -> Result<i32, Option<Unfit>> {
-    Instant::parse(text).and_then(Instant::days).ok_or(None)
+/// A number; but no whole one that would lose digits, and none that is larger than all floats.
+fn float(text: &[u8]) -> Result<f64, Option<Misfit>> {
+    if number::has_leading_zeros(text) && number::is_whole(text) {
+        return Err(Some(Misfit::LeadingZeros));
+    }
+    let value = number::float(text).ok_or(None)?;
+    let is_beyond = value.is_infinite() && text.iter().any(u8::is_ascii_digit);
+    match is_beyond || number::loses_digits(text) {
+        true => Err(Some(Misfit::Unfit(Unfit::OutOfRange))),
+        false => Ok(value),
+    }
+}
+
+/// A number with a point before its fraction, whatever stands there. One with a point where a comma
+/// should be is none: nobody knows what the point means.
+pub(super) fn pointed(text: &[u8], decimal: u8) -> Cow<'_, [u8]> {
+    if decimal == b'.' {
+        return Cow::Borrowed(text);
+    }
+    if text.contains(&b'.') {
+        return Cow::Borrowed(b"");
+    }
+    let point = |byte: &u8| if *byte == decimal { b'.' } else { *byte };
+    Cow::Owned(text.iter().map(point).collect())
 }
 
 struct Fill<'c> {
@@ -180,7 +270,7 @@ impl Fill<'_> {
     fn each<'a, T: Default>(
         &self,
         cells: impl Iterator<Item = Cell<'a>>,
-        parse: impl Fn(&'a [u8]) -> Result<T, Option<Unfit>>,
+        parse: impl Fn(&'a [u8]) -> Result<T, Option<Misfit>>,
     ) -> (Vec<T>, NullBufferBuilder, Vec<BadCell>) {
         let rows = cells.size_hint().0;
         let (mut values, mut validity) = (Vec::with_capacity(rows), NullBufferBuilder::new(rows));
@@ -205,15 +295,23 @@ impl Fill<'_> {
     }
 
     /// What is wrong with a value that was not read, if anything is.
-    fn problem(&self, cell: Cell<'_>, unfit: Option<Option<Unfit>>) -> Option<BadCell> {
+    fn problem(&self, cell: Cell<'_>, misfit: Option<Option<Misfit>>) -> Option<BadCell> {
         let data_type = &self.column.data_type;
-        let why = match unfit {
+        let why = match misfit {
             None if self.column.is_required => "is null, which this column takes not".to_owned(),
             None => return None,
-            Some(Some(Unfit::TooFine)) => {
+            Some(Some(Misfit::Unfit(Unfit::TooFine))) => {
                 format!("is finer than {data_type} can keep; a finer unit can")
             }
-            Some(Some(Unfit::OutOfRange)) => format!("is outside what {data_type} can keep"),
+            Some(Some(Misfit::Unfit(Unfit::OutOfRange))) => {
+                format!("is outside what {data_type} can keep")
+            }
+            Some(Some(Misfit::LeadingZeros)) => {
+                format!("begins with zeros, which {data_type} would lose: text keeps them")
+            }
+            Some(None) if let Written::As(format) = &self.column.written => {
+                format!("is not a time in the format '{format}'")
+            }
             Some(None) if matches!(data_type, DataType::Timestamp(..)) => {
                 format!("is not {}", no_time(cell.text.unwrap_or_default()))
             }
@@ -225,7 +323,7 @@ impl Fill<'_> {
     fn primitives<'a, P: ArrowPrimitiveType>(
         &self,
         cells: impl Iterator<Item = Cell<'a>>,
-        parse: impl Fn(&'a [u8]) -> Result<P::Native, Option<Unfit>>,
+        parse: impl Fn(&'a [u8]) -> Result<P::Native, Option<Misfit>>,
     ) -> Converted {
         let (values, mut validity, bad) = self.each(cells, parse);
         let array = PrimitiveArray::<P>::new(values.into(), validity.finish());
@@ -243,10 +341,14 @@ impl Fill<'_> {
     }
 
     fn times<'a>(&self, cells: impl Iterator<Item = Cell<'a>>, unit: TimeUnit) -> Converted {
-        let from = self.column.epoch;
-        let parse = |text: &'a [u8]| match Instant::parse(text) {
-            Some(instant) => instant.to_unit(unit).map_err(Some),
-            None => instant::epoch(text, from, unit).map_or(Err(None), |time| time.map_err(Some)),
+        let Column { epoch: from, written, decimal, .. } = self.column;
+        let parse = |text: &'a [u8]| {
+            let time = match (written.instant(text), written) {
+                (Some(instant), _) => instant.to_unit(unit),
+                (None, Written::As(_)) => return Err(None),
+                (None, _) => instant::epoch(&pointed(text, *decimal), *from, unit).ok_or(None)?,
+            };
+            time.map_err(|unfit| Some(Misfit::Unfit(unfit)))
         };
         let Converted { array, bad } = self.primitives::<Int64Type>(cells, parse);
         // Times are numbers of 64 bits.
@@ -311,7 +413,8 @@ impl Fill<'_> {
             text: self.nulls.typed(cell).filter(|text| !loses_digits(text, data_type)),
             is_quoted: true,
         });
-        let as_text = Column { data_type: DataType::Utf8, is_required: false, ..*self.column };
+        let as_text =
+            Column { data_type: DataType::Utf8, is_required: false, ..self.column.clone() };
         let texts = Fill { column: &as_text, ..*self }.texts(kept).array;
         let array = convert::cast(&texts, data_type).map_or_else(
             |_| arrow_array::new_null_array(data_type, texts.len()),
@@ -328,8 +431,11 @@ impl Fill<'_> {
     }
 }
 
-/// Whether a decimal column would round the number.
+/// Whether a column would lose digits of a number: zeros in front of it, or those that a decimal one would round.
 fn loses_digits(text: &[u8], data_type: &DataType) -> bool {
+    if data_type.is_numeric() && number::is_whole(text) && number::has_leading_zeros(text) {
+        return true;
+    }
     let (DataType::Decimal32(_, scale)
     | DataType::Decimal64(_, scale)
     | DataType::Decimal128(_, scale)

@@ -1,30 +1,45 @@
 //! Types of columns of text, from a sample of their values.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, TimeUnit};
 use timestrata_values::instant::{
     Instant, PLAUSIBLE_MAX_S, PLAUSIBLE_MIN_S, digits, per_second, unit_of_all, unit_of_magnitude,
 };
 use timestrata_values::number;
+use timestrata_values::people_time::{self, DateOrder, DateOrders};
+use timestrata_values::spelling::Spelling;
+use timestrata_values::time_format::TimeFormat;
 
-use super::convert::{Cell, Column, NullText, no_time};
+use super::convert::{Cell, Column, NullText, Written, in_format, no_time, pointed};
 use super::names;
-use super::report::{BadRow, Place};
+use super::options::{Delimiter, ReadOptions};
+use super::report::{BadRow, Place, shorten};
 
 /// The zone that inferred times are kept in.
 pub(super) const UTC: &str = "UTC";
 /// Digits of a fraction of a second that microseconds hold.
 const MICRO_DIGITS: usize = 6;
+/// Digits of a day that is written as a number.
+const DAY_DIGITS: usize = 8;
+/// Digits behind a comma that may be thousands as well.
+const THOUSANDS_DIGITS: usize = 3;
 
-const BOOLEAN: u8 = 1;
-const INTEGER: u8 = 2;
-/// An integer that `i64` does not hold, or that begins with zeros, which a number would lose.
-const HUGE: u8 = 4;
-const FLOAT: u8 = 8;
-const DATE: u8 = 16;
-const TIME: u8 = 32;
+const BOOLEAN: u16 = 1;
+const INTEGER: u16 = 2;
+/// An integer that `i64` does not hold.
+const HUGE: u16 = 4;
+const FLOAT: u16 = 8;
+const DATE: u16 = 16;
+const TIME: u16 = 32;
 /// A time with more digits than microseconds hold.
-const FINE_TIME: u8 = 64;
-const TEXT: u8 = 128;
+const FINE_TIME: u16 = 64;
+const TEXT: u16 = 128;
+/// A whole number that begins with zeros, which a number would lose.
+const ZEROS: u16 = 256;
+/// A number with a comma where others have a point.
+const COMMA: u16 = 512;
+const ANY_TIME: u16 = DATE | TIME | FINE_TIME;
 
 /// What is said of a column besides its values.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,20 +50,71 @@ pub(super) struct Role {
     pub(super) unit: Option<TimeUnit>,
 }
 
+/// How the values of an input are written, as far as it is declared.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Writing {
+    /// The format of its times.
+    format: Option<Arc<TimeFormat>>,
+    /// What stands between a number and its fraction, if it is said.
+    decimal: Option<u8>,
+    /// Whether a comma may stand there though nobody says so: it separates no fields.
+    may_have_comma: bool,
+    /// Whether values are of lists and objects, of which each is read in the plain way.
+    is_nested: bool,
+}
+
+impl Writing {
+    pub(super) fn of(options: &ReadOptions) -> Self {
+        let (format, decimal) = (options.time_format.clone(), options.decimal);
+        Self { format: format.map(Arc::new), decimal, ..Self::default() }
+    }
+
+    /// That of values in lists and objects.
+    pub(super) fn nested() -> Self {
+        Self { is_nested: true, ..Self::default() }
+    }
+
+    /// The same for CSV with such a delimiter: the semicolon is what is used where the comma is taken.
+    pub(super) fn with_delimiter(self, delimiter: Delimiter) -> Self {
+        let may_have_comma = self.decimal.is_none() && delimiter == Delimiter::Byte(b';');
+        Self { may_have_comma, ..self }
+    }
+}
+
 /// What the values of a column look like, added up over a sample.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
-    classes: u8,
+    writing: Writing,
+    classes: u16,
     /// The least and the greatest number.
     bounds: Option<(i64, i64)>,
     /// The most digits behind a point of a number.
     decimals: usize,
     /// Whether a whole number is none that a float can be.
     loses_digits: bool,
+    /// Whether a comma stands where none of thousands can.
+    has_decimal_comma: bool,
+    /// The orders of days and months that times leave which people wrote.
+    orders: Option<DateOrders>,
+    /// The orders that whole numbers leave, should they be days.
+    days: Option<DateOrders>,
+    /// What the values are in the format that is declared: text, where one is not in it.
+    formatted: u16,
     /// The values themselves, to hold against a type that is expected.
     values: SampleTexts,
-    /// The first value that is text and nothing else: its place, and which of the values it is.
-    first_text: Option<(Place, usize)>,
+    /// The first value that is text and nothing else.
+    first_text: Option<Standing>,
+    /// The first value of which the day and the month can't be told apart by itself.
+    first_of_people: Option<Standing>,
+    /// Whether a value that is forgotten didn't fit the type expected.
+    has_misfit: bool,
+}
+
+/// A value, and where it stands.
+#[derive(Debug, Clone)]
+struct Standing {
+    place: Option<Place>,
+    value: Vec<u8>,
 }
 
 /// SampleTexts, one behind the other.
@@ -71,75 +137,141 @@ impl SampleTexts {
 }
 
 impl Seen {
-    /// Adds a value that is not null, without spaces around it.
-    pub(super) fn add(&mut self, text: &[u8]) {
-        self.values.push(text);
-        self.classes |= match text.first() {
-            Some(b'0'..=b'9' | b'-' | b'.' | b'n' | b'N' | b'i' | b'I') => {
-                self.number_or_time(text)
-            }
-            Some(b't' | b'T' | b'f' | b'F') if number::boolean(text).is_some() => BOOLEAN,
-            _ => TEXT,
-        };
+    /// Nothing yet, of values that are written so.
+    pub(super) fn new(writing: &Writing) -> Self {
+        Self { writing: writing.clone(), ..Self::default() }
     }
 
-    /// Says where the value stands that was added last.
-    pub(super) fn stands_at(&mut self, place: Place) {
-        if self.classes & TEXT != 0 && self.first_text.is_none() {
-            self.first_text = self.values.ends.len().checked_sub(1).map(|last| (place, last));
+    /// Adds a value that is not null, without spaces around it.
+    pub(super) fn add(&mut self, text: &[u8], place: Option<Place>) {
+        let class = match text.first() {
+            Some(b'0'..=b'9' | b'-' | b'.' | b'n' | b'N' | b'i' | b'I') => {
+                self.number_or_time(text, place)
+            }
+            Some(b't' | b'T' | b'f' | b'F') if number::boolean(text).is_some() => BOOLEAN,
+            _ => self.time_class(text, place).unwrap_or(TEXT),
+        };
+        self.count(text, class, place);
+    }
+
+    /// Adds a value that is text whatever it looks like, but for a time.
+    pub(super) fn add_text(&mut self, text: &[u8], place: Option<Place>) {
+        let class = self.time_class(text, place).unwrap_or(TEXT);
+        self.count(text, class, place);
+    }
+
+    /// Adds a value of a column that is known to hold times, for how these are written; the type is not told.
+    pub(super) fn add_time(&mut self, text: &[u8], place: Option<Place>) {
+        self.classes |= self.number_or_time(text, place);
+        self.add_formatted(text);
+    }
+
+    fn count(&mut self, text: &[u8], class: u16, place: Option<Place>) {
+        self.values.push(text);
+        self.classes |= class;
+        self.add_formatted(text);
+        if class == TEXT && self.first_text.is_none() {
+            self.first_text = Some(Standing { place, value: text.to_vec() });
         }
+    }
+
+    fn add_formatted(&mut self, text: &[u8]) {
+        if let Some(format) = &self.writing.format {
+            self.formatted |= in_format(text, format).map_or(TEXT, class_of);
+        }
+    }
+
+    /// Forgets the values, once it is noted whether they fit a column: so many may come that they can't all be kept.
+    pub(super) fn forget(&mut self, column: Option<&Column>) {
+        self.has_misfit |= column.is_some_and(|column| !self.fits(column));
+        self.values = SampleTexts::default();
     }
 
     /// The value for which a column is no column of times, if it seems to be meant as one: by its name, by
     /// its other values, or by how this one begins. With it, how likely that is: the least number first.
-    pub(super) fn spoils_time(&self, name: &str) -> Option<(usize, BadRow)> {
-        let (place, at) = self.first_text?;
-        let value = self.values.get(at)?;
+    pub(super) fn spoils_time(&self, name: &str, spelling: Spelling) -> Option<(usize, BadRow)> {
+        let is_unclear = self.first_text.is_none() && self.is_only(ANY_TIME);
+        let standing = match is_unclear {
+            true => self.first_of_people.as_ref()?,
+            false => self.first_text.as_ref()?,
+        };
+        let value = standing.value.as_slice();
         let likely = match names::preferred_for_time(name) {
             Some(rank) => rank,
-            None if self.classes & (DATE | TIME | FINE_TIME) != 0 => names::PREFERRED,
+            None if self.classes & ANY_TIME != 0 => names::PREFERRED,
             None if names::says_time(name).is_some() && value.first()?.is_ascii_digit() => {
                 names::PREFERRED + 1
             }
             None => return None,
         };
-        Some((likely, BadRow::value(place, name, value, format!("is not {}", no_time(value)))))
+        let why = match is_unclear {
+            true => self.unclear(value, spelling)?,
+            false => format!("is not {}", no_time(value)),
+        };
+        Some((likely, BadRow::value(standing.place?, name, value, why)))
     }
 
-    /// Adds a value of a column of times for the unit that numbers would have; the type is not told.
-    pub(super) fn add_number(&mut self, text: &[u8]) {
-        let is_of_number =
-            |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
-        if text.iter().all(is_of_number) {
-            let class = self.number_or_time(text);
-            self.classes |= class;
-        }
-    }
-
-    /// Adds a value that is text whatever it looks like, but for a time.
-    pub(super) fn add_text(&mut self, text: &[u8]) {
-        self.values.push(text);
-        self.classes |= time_class(text).unwrap_or(TEXT);
-    }
-
-    fn number_or_time(&mut self, text: &[u8]) -> u8 {
+    fn number_or_time(&mut self, text: &[u8], place: Option<Place>) -> u16 {
         if number::is_whole(text) {
-            self.loses_digits |= number::loses_digits(text);
-            let Some(value) = number::integer(text) else { return HUGE };
-            self.bound(value);
-            return if number::has_leading_zeros(text) { HUGE } else { INTEGER };
+            return self.whole(text);
         }
-        if let Some(class) = time_class(text) {
+        if let Some(class) = self.time_class(text, place) {
             return class;
         }
-        if !number::is_number(text) {
+        let pointed = pointed(text, self.writing.decimal.unwrap_or(b'.'));
+        if !number::is_number(&pointed) {
+            return if self.is_with_comma(text) { COMMA } else { TEXT };
+        }
+        let value = number::float(&pointed).unwrap_or_default();
+        if value.is_infinite() && pointed.iter().any(u8::is_ascii_digit) {
+            // No float is as large.
             return TEXT;
         }
         #[expect(clippy::cast_possible_truncation, reason = "saturates, which is not plausible")]
-        self.bound(number::float(text).unwrap_or_default() as i64);
-        let point = text.iter().position(|byte| *byte == b'.');
-        self.decimals = self.decimals.max(point.map_or(0, |point| text.len() - point - 1));
+        self.bound(value as i64);
+        let point = pointed.iter().position(|byte| *byte == b'.');
+        self.decimals = self.decimals.max(point.map_or(0, |point| pointed.len() - point - 1));
         FLOAT
+    }
+
+    fn whole(&mut self, text: &[u8]) -> u16 {
+        self.loses_digits |= number::loses_digits(text);
+        let may_be_day = text.len() == DAY_DIGITS;
+        let orders = std::str::from_utf8(text).ok().filter(|_| may_be_day).and_then(DateOrders::of);
+        let before = self.days.unwrap_or(DateOrders::ANY);
+        self.days = Some(orders.map_or(DateOrders::NONE, |orders| orders.and(before)));
+        let Some(value) = number::integer(text) else { return HUGE };
+        self.bound(value);
+        if number::has_leading_zeros(text) { ZEROS } else { INTEGER }
+    }
+
+    /// Whether it is a number with a comma before its fraction, where one may stand.
+    fn is_with_comma(&mut self, text: &[u8]) -> bool {
+        let comma = text.iter().position(|byte| *byte == b',');
+        let is = self.writing.may_have_comma
+            && comma.is_some()
+            && number::is_number(&pointed(text, b','));
+        let digits = comma.map_or(0, |comma| text.len() - comma - 1);
+        self.has_decimal_comma |= is && digits != THOUSANDS_DIGITS;
+        is
+    }
+
+    fn time_class(&mut self, text: &[u8], place: Option<Place>) -> Option<u16> {
+        if let Some(instant) = Instant::parse(text) {
+            return Some(class_of(instant));
+        }
+        if self.classes & TEXT != 0 || self.writing.is_nested {
+            // It is text in any case, and most columns of text are long.
+            return None;
+        }
+        let written = std::str::from_utf8(text).ok()?;
+        let orders = DateOrders::of(written)?;
+        if self.first_of_people.is_none() && orders.only().is_none() {
+            self.first_of_people = Some(Standing { place, value: text.to_vec() });
+        }
+        self.orders = Some(self.orders.map_or(orders, |before| before.and(orders)));
+        let read = orders.each().find_map(|order| people_time::read(written, order))?;
+        Some(class_of(read))
     }
 
     fn bound(&mut self, value: i64) {
@@ -151,12 +283,81 @@ impl Seen {
     pub(super) fn fits(&self, column: &Column) -> bool {
         let cell = |at| Cell { text: self.values.get(at), is_quoted: true };
         let cells = (0..self.values.ends.len()).map(cell);
-        column.convert(cells, &NullText::none(), true).bad.is_empty()
+        !self.has_misfit && column.convert(cells, &NullText::none(), true).bad.is_empty()
     }
 
     /// Whether all values are of some of these classes.
-    fn is_only(&self, classes: u8) -> bool {
+    fn is_only(&self, classes: u16) -> bool {
         self.classes & !classes == 0
+    }
+
+    /// How a column's times are written, as far as its values tell it.
+    pub(super) fn written(&self, name: &str, role: Role) -> Written {
+        if let Some(format) = &self.writing.format
+            && (role.is_time || self.is_formatted(name))
+        {
+            return Written::As(Arc::clone(format));
+        }
+        let order = match (self.are_days(name, role), self.orders) {
+            (true, _) => Some(DateOrder::Digits),
+            (false, orders) => orders.and_then(DateOrders::only),
+        };
+        order.map_or(Written::Plainly, Written::InOrder)
+    }
+
+    /// What stands between its numbers and their fractions.
+    pub(super) fn decimal(&self) -> u8 {
+        let comma = if self.is_of_commas() { b',' } else { b'.' };
+        self.writing.decimal.unwrap_or(comma)
+    }
+
+    fn is_of_commas(&self) -> bool {
+        self.classes & COMMA != 0 && self.is_only(INTEGER | COMMA) && self.has_decimal_comma
+    }
+
+    /// Whether all values are in the declared format, and not just numbers that happen to be.
+    fn is_formatted(&self, name: &str) -> bool {
+        let is_number = self.is_only(INTEGER | HUGE | ZEROS | FLOAT);
+        self.formatted != 0
+            && self.formatted & TEXT == 0
+            && (!is_number || names::says_time(name).is_some())
+    }
+
+    /// Whether its whole numbers are days of eight digits, which nobody says to be anything else.
+    fn are_days(&self, name: &str, role: Role) -> bool {
+        let is_named = role.is_time || names::says_time(name).is_some();
+        let may_be = is_named && role.unit.is_none() && !self.writing.is_nested;
+        let orders = self.days.map(|days| days.and(self.orders.unwrap_or(DateOrders::ANY)));
+        may_be
+            && self.classes & INTEGER != 0
+            && self.is_only(INTEGER | ANY_TIME)
+            && orders.and_then(DateOrders::only) == Some(DateOrder::Digits)
+    }
+
+    /// Whether days and months can't be told apart in times of which all are read in several orders.
+    pub(super) fn is_unclear(&self) -> bool {
+        let orders = self.orders.filter(|orders| !orders.is_none() && self.is_only(ANY_TIME));
+        self.writing.format.is_none() && orders.is_some_and(|orders| orders.only().is_none())
+    }
+
+    /// How a value is read in several orders, and what to do about it.
+    fn unclear(&self, value: &[u8], spelling: Spelling) -> Option<String> {
+        let text = std::str::from_utf8(value).ok()?;
+        let orders = self.orders.filter(|orders| !orders.is_none())?;
+        let words: Vec<_> = orders.each().map(DateOrder::words).collect();
+        let formats: Vec<_> = orders
+            .each()
+            .filter_map(|order| people_time::format_of(text, order))
+            .map(|format| spelling.option("time_format", &format))
+            .collect();
+        let formats = match formats.is_empty() {
+            true => spelling.option("time_format", "FORMAT"),
+            false => formats.join(" or "),
+        };
+        Some(format!(
+            "and all others of its column can be read as {}: say which it is ({formats})",
+            words.join(" and as ")
+        ))
     }
 
     /// The unit of numbers that are times: declared, as the name says, else by magnitude.
@@ -168,10 +369,24 @@ impl Seen {
         })
     }
 
-    /// Why the unit of numbers that are the time can't be told, if so.
-    pub(super) fn unit_problem(&self, name: &str, role: Role) -> Option<String> {
+    /// Why a column that is the time can't be read, if so: the unit of its numbers can't be told, or its days
+    /// from its months.
+    pub(super) fn time_problem(
+        &self,
+        name: &str,
+        role: Role,
+        spelling: Spelling,
+    ) -> Option<String> {
+        if self.is_unclear()
+            && let Some(Standing { place, value }) = &self.first_of_people
+        {
+            let why = self.unclear(value, spelling)?;
+            let place = place.map_or_else(String::new, |place| format!("{place}: "));
+            return Some(format!("{place}'{}' {why}", shorten(value)));
+        }
         let is_told = role.unit.is_some() || names::says_time(name).flatten().is_some();
-        let (min, max) = self.bounds.filter(|_| role.is_time && !is_told)?;
+        let is_written = !matches!(self.written(name, role), Written::Plainly);
+        let (min, max) = self.bounds.filter(|_| role.is_time && !is_told && !is_written)?;
         unit_of_all(min, max).err()
     }
 
@@ -182,33 +397,60 @@ impl Seen {
         self.bounds.is_some_and(|(min, max)| range.contains(&min) && range.contains(&max))
     }
 
+    /// Whole numbers in a column whose name says that it is the time, but which are no plausible ones.
+    pub(super) fn no_plausible_time(&self, name: &str) -> Option<(i64, i64)> {
+        let is_meant = names::preferred_for_time(name).is_some() && self.is_only(INTEGER | FLOAT);
+        self.bounds.filter(|_| is_meant && self.classes != 0)
+    }
+
     /// The type that holds all values. A column without any is text.
     pub(super) fn data_type(&self, name: &str, role: Role) -> DataType {
-        let unit = self.epoch_unit(name, role);
+        if role.is_time {
+            return self.time_type(name, role);
+        }
+        if self.is_formatted(name) {
+            return of_times(self.formatted, timestamp(self.formatted & FINE_TIME != 0));
+        }
         let is_number = self.classes != 0 && self.is_only(INTEGER | FLOAT);
-        let says_time = is_number && names::says_time(name).is_some() && self.is_plausible(unit);
-        if role.is_time || says_time {
-            return timestamp(self.is_fine(unit, is_number));
+        if self.are_days(name, role) {
+            return of_times(self.classes & !INTEGER | DATE, self.time_type(name, role));
+        }
+        let unit = self.epoch_unit(name, role);
+        let may_be_time = is_number && !self.writing.is_nested;
+        if may_be_time && names::says_time(name).is_some() && self.is_plausible(unit) {
+            return self.time_type(name, role);
         }
         match self.classes {
             0 => DataType::Utf8,
             BOOLEAN => DataType::Boolean,
-            DATE => DataType::Date32,
-            _ if self.is_only(DATE | TIME | FINE_TIME) => timestamp(self.is_fine(unit, false)),
+            _ if self.is_only(ANY_TIME) => match self.orders.map(DateOrders::only) {
+                // Nothing is guessed: text says all that is there.
+                Some(None) => DataType::Utf8,
+                _ => of_times(self.classes, self.time_type(name, role)),
+            },
             INTEGER => DataType::Int64,
-            // A float would lose digits of identifiers; text keeps them.
-            _ if self.is_only(INTEGER | HUGE) => DataType::Utf8,
-            _ if self.is_only(INTEGER | HUGE | FLOAT) && !self.loses_digits => DataType::Float64,
+            _ if self.is_of_commas() => DataType::Float64,
+            // Numbers would lose digits of identifiers and of what is larger than they are; text keeps them.
+            _ if self.is_only(INTEGER | FLOAT) && !self.loses_digits => DataType::Float64,
             _ => DataType::Utf8,
         }
     }
 
-    /// Whether times have digits that microseconds don't hold.
-    fn is_fine(&self, unit: TimeUnit, is_number: bool) -> bool {
-        let has_numbers = is_number || self.classes & (INTEGER | FLOAT) != 0;
-        self.classes & FINE_TIME != 0
-            || (has_numbers && self.decimals + digits(unit) > MICRO_DIGITS)
+    /// The type of times: microseconds, unless a value has more digits.
+    fn time_type(&self, name: &str, role: Role) -> DataType {
+        if matches!(self.written(name, role), Written::As(_)) {
+            return timestamp(self.formatted & FINE_TIME != 0);
+        }
+        let has_numbers = self.classes & (INTEGER | FLOAT) != 0 && !self.are_days(name, role);
+        let is_fine = self.classes & FINE_TIME != 0
+            || (has_numbers && self.decimals + digits(self.epoch_unit(name, role)) > MICRO_DIGITS);
+        timestamp(is_fine)
     }
+}
+
+/// Days where all times of some classes are, else the type of times.
+fn of_times(classes: u16, times: DataType) -> DataType {
+    if classes == DATE { DataType::Date32 } else { times }
 }
 
 fn timestamp(is_fine: bool) -> DataType {
@@ -216,82 +458,13 @@ fn timestamp(is_fine: bool) -> DataType {
     DataType::Timestamp(unit, Some(UTC.into()))
 }
 
-fn time_class(text: &[u8]) -> Option<u8> {
-    let instant = Instant::parse(text)?;
-    Some(match instant {
+fn class_of(instant: Instant) -> u16 {
+    match instant {
         _ if instant.is_date => DATE,
-        _ if instant.nanoseconds % 1_000 != 0 => FINE_TIME,
+        _ if !instant.nanoseconds.is_multiple_of(1_000) => FINE_TIME,
         _ => TIME,
-    })
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn inferred(name: &str, values: &[&str]) -> String {
-        let mut seen = Seen::default();
-        values.iter().for_each(|value| seen.add(value.as_bytes()));
-        seen.data_type(name, Role::default()).to_string()
-    }
-
-    #[test]
-    fn a_column_takes_the_narrowest_type_that_holds_its_values() {
-        for (values, expected) in [
-            (&[][..], "Utf8"),
-            (&["true", "FALSE"], "Boolean"),
-            (&["1", "-7", "0"], "Int64"),
-            (&["01234", "99999"], "Utf8"),
-            (&["007", "1.5"], "Float64"),
-            (&["1", "2.5", "1e9", "nan", "-inf"], "Float64"),
-            (&["1", "true"], "Utf8"),
-            (&["18446744073709551616", "1"], "Utf8"),
-            (&["18446744073709551616", "0.5"], "Float64"),
-            (&["123456789012345678901234567890", "0.5"], "Utf8"),
-            (&["9007199254740993", "0.5"], "Utf8"),
-            (&["9007199254740992", "0.5"], "Float64"),
-            (&["+4930123"], "Utf8"),
-            (&["2024-02-29", "1969/12/31"], "Date32"),
-            (&["2023-02-29"], "Utf8"),
-            (&["2024-01-01", "2024-01-01 10:00"], "Timestamp(µs, \"UTC\")"),
-            (&["2024-01-01T10:00:00.000000Z"], "Timestamp(µs, \"UTC\")"),
-            (&["2024-01-01T10:00:00.000000001+02:00"], "Timestamp(ns, \"UTC\")"),
-            (&["2024-01-01", "x"], "Utf8"),
-            (&["-", "."], "Utf8"),
-        ] {
-            assert_eq!(inferred("x", values), expected, "{values:?}");
-        }
-    }
-
-    #[test]
-    fn numbers_are_times_by_name_and_magnitude_together() {
-        let (micro, nano) = ("Timestamp(µs, \"UTC\")", "Timestamp(ns, \"UTC\")");
-        for (name, values, expected) in [
-            ("timestamp", &["1700000000", "1700000001"][..], micro),
-            ("ts", &["1700000000000"], micro),
-            ("exch_ts_ms", &["1723161255342"], micro),
-            ("local_ts_ns", &["1723161254087891268"], nano),
-            ("time", &["1700000000.25"], micro),
-            ("time", &["1700000000.1234567"], nano),
-            // Flights leave at 5:17, and are in the air for 227 minutes.
-            ("dep_time", &["517", "2359"], "Int64"),
-            ("air_time", &["227"], "Int64"),
-            ("date", &["2013", "2014"], "Int64"),
-            ("volume", &["1700000000"], "Int64"),
-            ("price", &["1700000000.5"], "Float64"),
-            ("time", &["1700000000", "5"], "Int64"),
-        ] {
-            assert_eq!(inferred(name, values), expected, "{name} {values:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_declared_a_time_is_one() {
-        let mut seen = Seen::default();
-        seen.add(b"5");
-        let role = Role { is_time: true, unit: Some(TimeUnit::Nanosecond) };
-        assert_eq!(seen.data_type("x", role).to_string(), "Timestamp(ns, \"UTC\")");
-        assert_eq!(seen.epoch_unit("x", role), TimeUnit::Nanosecond);
-        assert_eq!(seen.epoch_unit("x", Role::default()), TimeUnit::Second);
-    }
-}
+mod tests;

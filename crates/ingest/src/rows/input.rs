@@ -10,6 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use timestrata_engine::{DiskFile, Error, ErrorKind, Result};
 use timestrata_values::lines::BYTE_ORDER_MARK;
 
+use super::encoding::{Decoded, Encoding, Lines};
 use super::options::{Compression, Format};
 use super::report::invalid;
 
@@ -18,7 +19,13 @@ pub(super) const START_BYTES: usize = 64 << 10;
 const READ_BYTES: usize = 256 << 10;
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
+/// How inputs begin that others pack and nobody unpacks here: the name, and what does it.
+const OTHERS_MAGIC: [(&[u8], &str, &str); 4] = [
+    (b"PK\x03\x04", "a zip archive", "unzip"),
+    (b"BZh", "packed by bzip2", "bunzip2"),
+    (b"\xfd7zXZ\0", "packed by xz", "unxz"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x"),
+];
 /// The largest window of Zstandard that is unpacked: 128 MiB, as its own tools do.
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
@@ -30,6 +37,32 @@ pub enum Input {
     File(Arc<dyn DiskFile>),
     /// Bytes in memory.
     Bytes(Bytes),
+}
+
+impl Input {
+    /// The same once more, where that can be.
+    pub(super) fn again(&self) -> Option<Self> {
+        match self {
+            Self::Reader(_) => None,
+            Self::File(file) => Some(Self::File(Arc::clone(file))),
+            Self::Bytes(bytes) => Some(Self::Bytes(bytes.clone())),
+        }
+    }
+
+    /// The same, to be read as often as needed: taken into memory if need be.
+    pub(super) fn repeatable(self, name: &str, bytes_max: usize) -> Result<Self> {
+        let Self::Reader(mut reader) = self else { return Ok(self) };
+        let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+        let bytes = up_to(&mut reader, limit, name)?;
+        if bytes.len() > bytes_max {
+            let message = format!(
+                "what comes as a stream is looked at as a whole in memory, of which more than \
+                 {bytes_max} bytes are not taken: give it as a file, or look at fewer rows"
+            );
+            return Err(Error::new(ErrorKind::TooLarge, message).at(name));
+        }
+        Ok(Self::Bytes(bytes.into()))
+    }
 }
 
 impl fmt::Debug for Input {
@@ -92,7 +125,12 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) fn new(input: Input, name: &str, compression: Option<Compression>) -> Result<Self> {
+    pub(super) fn new(
+        input: Input,
+        name: &str,
+        compression: Option<Compression>,
+        encoding: Option<Encoding>,
+    ) -> Result<Self> {
         let bytes_read = Arc::new(AtomicU64::new(0));
         let (reader, random): (Box<dyn Read + Send>, _) = match input {
             Input::Reader(reader) => (reader, None),
@@ -113,12 +151,13 @@ impl Opened {
         let random = random.filter(|_| !is_packed);
         let whole = Cursor::new(packed_start.clone()).chain(reader);
         if !is_packed {
-            return Self::of_text(name, Box::new(whole), random, packed_start, bytes_read);
+            let whole = Box::new(whole);
+            return Self::of_text(name, whole, random, packed_start, bytes_read, encoding);
         }
         let mut reader = unpack(whole, compression, name)?;
         let start = up_to(&mut reader, START_BYTES as u64, name)?;
         let reader = Box::new(Cursor::new(start.clone()).chain(reader));
-        Self::of_text(name, reader, random, start, bytes_read)
+        Self::of_text(name, reader, random, start, bytes_read, encoding)
     }
 
     fn of_text(
@@ -127,12 +166,23 @@ impl Opened {
         random: Option<Random>,
         mut start: Vec<u8>,
         bytes_read: Arc<AtomicU64>,
+        encoding: Option<Encoding>,
     ) -> Result<Self> {
-        if start.starts_with(ZIP_MAGIC) {
-            return Err(invalid(name, "this is a zip archive: unpack it, or pack it with gzip"));
+        if let Some((_, what, tool)) =
+            OTHERS_MAGIC.iter().find(|(magic, ..)| start.starts_with(magic))
+        {
+            let message =
+                format!("this is {what}: unpack it first ({tool}), or pack it by gzip or zstd");
+            return Err(invalid(name, message));
         }
-        if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
-            return Err(invalid(name, "this is UTF-16 text: convert it to UTF-8"));
+        if let Some(encoding) = encoding.or_else(|| Encoding::by_mark(&start)) {
+            let mut decoded = Decoded::new(reader, encoding);
+            start = up_to(&mut decoded, START_BYTES as u64, name)?;
+            reader = Box::new(Cursor::new(start.clone()).chain(decoded));
+        }
+        if start.contains(&b'\r') && !start.contains(&b'\n') && !is_binary(&start) {
+            start.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+            reader = Box::new(Lines(reader));
         }
         if start.starts_with(BYTE_ORDER_MARK) {
             let mut mark = [0; BYTE_ORDER_MARK.len()];
@@ -142,18 +192,27 @@ impl Opened {
         Ok(Self { name: name.to_owned(), reader, random, start, bytes_read })
     }
 
+    /// Leaves out so many lines at the beginning.
+    pub(super) fn skip_lines(&mut self, lines: u64) -> Result<()> {
+        let (mut left, mut byte) = (lines, [0]);
+        let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        let mut reader = io::BufReader::with_capacity(READ_BYTES, reader);
+        while left > 0 {
+            let read = reader.read(&mut byte).map_err(|cause| could_not_read(&self.name, cause))?;
+            if read == 0 {
+                break;
+            }
+            left -= u64::from(byte == *b"\n");
+        }
+        self.start = up_to(&mut reader, START_BYTES as u64, &self.name)?;
+        self.reader = Box::new(Cursor::new(self.start.clone()).chain(reader));
+        Ok(())
+    }
+
     /// The form of the input: as its first bytes tell beyond doubt, else as asked for, as its
     /// name says, or as text that begins like this.
     pub(super) fn format(&self, asked: Option<Format>) -> Format {
-        let by_magic = if self.start.starts_with(b"PAR1") || self.start.starts_with(b"PARE") {
-            Some(Format::Parquet)
-        } else if self.start.starts_with(b"ARROW1") {
-            Some(Format::ArrowFile)
-        } else if self.start.starts_with(&[0xff; 4]) {
-            Some(Format::ArrowStream)
-        } else {
-            None
-        };
+        let by_magic = format_by_magic(&self.start);
         let is_arrow = |format| matches!(format, Format::ArrowFile | Format::ArrowStream);
         match (asked, by_magic) {
             // Both go by the name of Arrow, and by `.arrow` and `.feather`.
@@ -185,6 +244,20 @@ impl Opened {
         }
         Ok(Random::Bytes(bytes.into()))
     }
+}
+
+fn format_by_magic(start: &[u8]) -> Option<Format> {
+    match start {
+        [b'P', b'A', b'R', b'1' | b'E', ..] => Some(Format::Parquet),
+        [0xff, 0xff, 0xff, 0xff, ..] => Some(Format::ArrowStream),
+        _ if start.starts_with(b"ARROW1") => Some(Format::ArrowFile),
+        _ => None,
+    }
+}
+
+/// Whether it is no text: of a form that is told by its beginning, or with bytes that text has not.
+fn is_binary(start: &[u8]) -> bool {
+    format_by_magic(start).is_some() || start.contains(&0)
 }
 
 fn by_magic(start: &[u8]) -> Compression {

@@ -29,10 +29,13 @@ mod assemble;
 mod conform;
 mod convert;
 mod csv;
+mod encoding;
 mod guard;
 mod infer;
 mod input;
 mod json;
+mod load;
+mod named;
 mod names;
 mod nested;
 mod options;
@@ -47,15 +50,21 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{FieldRef, SchemaRef};
 use bytes::Bytes;
+pub use encoding::Encoding;
 pub use input::Input;
-pub use options::{Compression, Format, OnError, ReadOptions};
+pub use load::{Load, Loaded, Plan};
+pub use options::{Compression, Delimiter, Format, OnError, ReadOptions};
 pub use report::{BadRow, Place, ReadReport, SKIPS_LISTED_MAX};
 use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
+pub use timestrata_values::spelling::Spelling;
+pub use timestrata_values::time_format::TimeFormat;
+
+use self::schema::FoundColumn;
 
 /// Reads the batches of one form of input.
 trait BatchReader: Send {
@@ -68,8 +77,31 @@ struct Rows {
     schema: SchemaRef,
     time: Option<String>,
     /// See [`Source::spoils_time`].
-    spoils_time: Option<BadRow>,
+    spoils_time: Option<String>,
+    /// See [`Source::notes`].
+    notes: Vec<(String, String)>,
+    /// See [`Source::delimiter`].
+    delimiter: Option<Delimiter>,
+    /// Set once a value didn't fit a type that was inferred from a sample.
+    has_misfit: Arc<AtomicBool>,
     batches: Box<dyn BatchReader>,
+}
+
+/// What opening a form comes to.
+enum Opening {
+    Ready(Rows),
+    /// The sample doesn't tell days from months; all rows may.
+    Unclear,
+}
+
+impl Opening {
+    /// The rows of an input that can't be looked at again.
+    fn ready(self, name: &str) -> Result<Rows> {
+        match self {
+            Self::Ready(rows) => Ok(rows),
+            Self::Unclear => Err(report::invalid(name, "its days and months can't be told apart")),
+        }
+    }
 }
 
 /// Rows of an input, as an iterator of batches. An error ends it.
@@ -80,6 +112,7 @@ pub struct Source {
     format: Format,
     rows: Rows,
     expected: Option<SchemaRef>,
+    spelling: Spelling,
     report: ReadReport,
     bytes_read: Arc<AtomicU64>,
     has_ended: bool,
@@ -93,21 +126,55 @@ impl Source {
     /// make no sense, `Io` where the input can't be read.
     pub fn open(input: Input, name: &str, options: &ReadOptions) -> Result<Self> {
         check(options)?;
-        let opened = input::Opened::new(input, name, options.compression)?;
-        let format = opened.format(options.format);
-        let bytes_read = Arc::clone(&opened.bytes_read);
-        let rows = match format {
-            Format::Csv => csv::open(opened, options)?,
-            Format::JsonLines => json::open(opened, options)?,
-            Format::Protobuf => protobuf::open(opened, options)?,
-            Format::ArrowStream => arrow::open_stream(opened, options)?,
-            Format::ArrowFile => arrow::open_file(opened, options)?,
-            Format::Parquet => parquet::open(opened, options)?,
+        let wants_all = options.sample_rows == usize::MAX;
+        let input = match wants_all {
+            true => input.repeatable(name, options.buffer_bytes_max)?,
+            false => input,
         };
+        let again = input.again();
+        if let Some(input) = again.as_ref().and_then(Input::again).filter(|_| wants_all) {
+            return Self::open_knowing_all(input, name, options);
+        }
+        let opened = look(input, name, options)?;
+        let (format, bytes_read) = (opened.format(options.format), Arc::clone(&opened.bytes_read));
+        match open_form(opened, format, options, None, again.is_some())? {
+            Opening::Ready(rows) => Ok(Self::of(rows, name, format, options, bytes_read)),
+            Opening::Unclear => match again {
+                Some(input) => Self::open_knowing_all(input, name, options),
+                None => Err(report::invalid(name, "its days and months can't be told apart")),
+            },
+        }
+    }
+
+    /// Opens an input whose types are inferred from all its rows, for which it is read twice.
+    pub(super) fn open_knowing_all(
+        input: Input,
+        name: &str,
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let first =
+            input.again().ok_or_else(|| report::invalid(name, "it can be read once only"))?;
+        let opened = look(first, name, options)?;
+        let format = opened.format(options.format);
+        let known = look_at_all(opened, format, options)?;
+        let opened = look(input, name, options)?;
+        let bytes_read = Arc::clone(&opened.bytes_read);
+        let rows = open_form(opened, format, options, known, false)?.ready(name)?;
+        Ok(Self::of(rows, name, format, options, bytes_read))
+    }
+
+    fn of(
+        rows: Rows,
+        name: &str,
+        format: Format,
+        options: &ReadOptions,
+        bytes_read: Arc<AtomicU64>,
+    ) -> Self {
         let report = ReadReport::default();
         let name = name.to_owned();
         let expected = options.schema.clone();
-        Ok(Self { name, format, rows, expected, report, bytes_read, has_ended: false })
+        let spelling = options.spelling;
+        Self { name, format, rows, expected, spelling, report, bytes_read, has_ended: false }
     }
 
     /// The columns of every batch.
@@ -131,10 +198,30 @@ impl Source {
         self.rows.time.as_deref()
     }
 
-    /// Where there is no time column, the value that keeps a column from being it that seems to be meant as
-    /// it, if there is such a column: with its input, place and column, as a message says it.
+    /// Where there is no time column, what keeps a column from being it that seems to be meant as it, if there
+    /// is such a column: a value with its input, place and column, as a message says it.
     pub fn spoils_time(&self) -> Option<String> {
-        self.rows.spoils_time.as_ref().map(|bad| format!("{}, {bad}", self.name))
+        self.rows.spoils_time.as_ref().map(|why| format!("{}, {why}", self.name))
+    }
+
+    /// What had to be told apart to read its columns, by their names: the order of days and months, say.
+    pub fn notes(&self) -> &[(String, String)] {
+        &self.rows.notes
+    }
+
+    /// What separates the fields of CSV.
+    pub fn delimiter(&self) -> Option<Delimiter> {
+        self.rows.delimiter
+    }
+
+    /// How messages spell options.
+    pub(super) fn spelling(&self) -> Spelling {
+        self.spelling
+    }
+
+    /// Whether reading ended at a value for which a larger sample would have had another type.
+    pub(super) fn has_misfit(&self) -> bool {
+        self.rows.has_misfit.load(Ordering::Relaxed)
     }
 
     /// The form that the input turned out to have.
@@ -187,6 +274,14 @@ impl fmt::Debug for Source {
 /// # Errors
 /// As [`Source::open`]; `NotFound` and `Io` where the file can't be opened.
 pub fn open_path(io: &Io, path: &Path, options: &ReadOptions) -> Result<Source> {
+    Source::open(input_of_path(io, path)?, &path.to_string_lossy(), options)
+}
+
+/// A regular file, to be read.
+///
+/// # Errors
+/// `NotFound` and `Io` where it can't be opened.
+pub fn input_of_path(io: &Io, path: &Path) -> Result<Input> {
     let file = io.disk.open(path, OpenMode::Read).map_err(|cause| {
         let kind = match cause.kind() {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -194,7 +289,7 @@ pub fn open_path(io: &Io, path: &Path, options: &ReadOptions) -> Result<Source> 
         };
         Error::new(kind, format!("could not open the input: {cause}")).at(path).caused_by(cause)
     })?;
-    Source::open(Input::File(file), &path.to_string_lossy(), options)
+    Ok(Input::File(file))
 }
 
 /// Opens bytes as they come.
@@ -240,19 +335,80 @@ pub fn open_bytes(bytes: impl Into<Bytes>, name: &str, options: &ReadOptions) ->
 /// `InvalidData` for what is no such stream.
 pub fn read_arrow(bytes: impl Into<Bytes>, name: &str) -> Result<Vec<RecordBatch>> {
     let input = Input::Bytes(bytes.into());
-    arrow::read_stream(input::Opened::new(input, name, Some(Compression::None))?)
+    arrow::read_stream(input::Opened::new(input, name, Some(Compression::None), None)?)
+}
+
+/// Looks at the beginning of an input.
+fn look(input: Input, name: &str, options: &ReadOptions) -> Result<input::Opened> {
+    let mut opened = input::Opened::new(input, name, options.compression, options.encoding)?;
+    let is_text = matches!(opened.format(options.format), Format::Csv | Format::JsonLines);
+    if is_text && options.skip_lines > 0 {
+        opened.skip_lines(options.skip_lines)?;
+    }
+    Ok(opened)
+}
+
+/// Opens a form: by its columns if they are known, else by those of a sample.
+fn open_form(
+    opened: input::Opened,
+    format: Format,
+    options: &ReadOptions,
+    known: Option<Vec<FoundColumn>>,
+    may_repeat: bool,
+) -> Result<Opening> {
+    match format {
+        Format::Csv => csv::open(opened, options, known, may_repeat),
+        Format::JsonLines => json::open(opened, options, known, may_repeat),
+        Format::Protobuf => protobuf::open(opened, options).map(Opening::Ready),
+        Format::ArrowStream => arrow::open_stream(opened, options, known, may_repeat),
+        Format::ArrowFile => arrow::open_file(opened, options, known, may_repeat),
+        Format::Parquet => parquet::open(opened, options, known, may_repeat),
+    }
+}
+
+/// The columns as all rows show them; `None` for a form of which a sample has to do.
+fn look_at_all(
+    opened: input::Opened,
+    format: Format,
+    options: &ReadOptions,
+) -> Result<Option<Vec<FoundColumn>>> {
+    match format {
+        Format::Csv => csv::look_at_all(opened, options).map(Some),
+        Format::JsonLines => json::look_at_all(opened, options).map(Some),
+        Format::Protobuf => Ok(None),
+        Format::ArrowStream => arrow::look_at_all_of_stream(opened, options).map(Some),
+        Format::ArrowFile => arrow::look_at_all_of_file(opened, options).map(Some),
+        Format::Parquet => parquet::look_at_all(opened, options).map(Some),
+    }
 }
 
 /// Refuses options that mean nothing.
 fn check(options: &ReadOptions) -> Result<()> {
     let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));
     let special = |byte: u8| matches!(byte, b'\n' | b'\r') || !byte.is_ascii();
-    let (delimiter, quote) = (options.delimiter, options.quote.unwrap_or(b'"'));
-    if delimiter.is_some_and(special) || special(quote) {
-        return refuse("a delimiter and a quote are ASCII characters that end no line");
+    let quote = options.quote.unwrap_or(b'"');
+    let delimiter = match options.delimiter {
+        Some(Delimiter::Byte(byte)) => Some(byte),
+        Some(Delimiter::Blanks) | None => None,
+    };
+    if [delimiter, Some(quote), options.comment].into_iter().flatten().any(special) {
+        return refuse(
+            "a delimiter, a quote and what comments begin with are ASCII characters that end no line",
+        );
     }
     if delimiter == Some(quote) {
         return refuse("the delimiter and the quote can't be the same");
+    }
+    if options.comment.is_some_and(|comment| comment == quote || Some(comment) == delimiter) {
+        return refuse("what comments begin with can't be the delimiter or the quote");
+    }
+    if options.decimal.is_some_and(|decimal| !matches!(decimal, b'.' | b',')) {
+        return refuse("what stands before a fraction is a point or a comma");
+    }
+    if options.decimal == Some(b',') && delimiter == Some(b',') {
+        return refuse(
+            "a comma can't separate fields and fractions at once: say another delimiter",
+        );
     }
     if options.batch_rows == 0 {
         return refuse("a batch holds at least one row");

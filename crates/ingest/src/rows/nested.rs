@@ -18,7 +18,7 @@ pub(super) fn convert(
     let inner = |data_type: &DataType| Column {
         data_type: data_type.clone(),
         is_required: false,
-        ..*column
+        ..column.clone()
     };
     match (array.data_type(), &column.data_type) {
         (DataType::List(_), DataType::List(item)) => {

@@ -1,6 +1,7 @@
 //! Options for reading an input: its format, its compression, the schema that is expected, what happens to
 //! bad rows.
 
+use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -9,6 +10,10 @@ use arrow_schema::{Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use timestrata_engine::{Error, ErrorKind};
 use timestrata_io::sync::processors;
 use timestrata_table::{Expected, OnMismatch, Table};
+use timestrata_values::spelling::Spelling;
+use timestrata_values::time_format::TimeFormat;
+
+use super::encoding::Encoding;
 
 /// Workers that pay: beyond these, cutting the input into pieces is what takes the time.
 const THREADS_MAX: usize = 8;
@@ -95,6 +100,20 @@ impl Format {
     }
 }
 
+/// As it is asked for.
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
+            Self::ArrowStream => "arrows",
+            Self::ArrowFile => "arrow",
+            Self::Parquet => "parquet",
+            Self::Protobuf => "protobuf",
+        })
+    }
+}
+
 impl FromStr for Format {
     type Err = Error;
 
@@ -147,6 +166,51 @@ impl Compression {
     }
 }
 
+/// What separates the fields of CSV.
+///
+/// ```
+/// use timestrata_ingest::rows::Delimiter;
+///
+/// assert_eq!(";".parse::<Delimiter>()?, Delimiter::Byte(b';'));
+/// assert_eq!("tab".parse::<Delimiter>()?, Delimiter::Byte(b'\t'));
+/// assert_eq!("blanks".parse::<Delimiter>()?, Delimiter::Blanks);
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delimiter {
+    /// This ASCII character.
+    Byte(u8),
+    /// Spaces and tabs, as many as there are; those at either end of a row separate nothing.
+    Blanks,
+}
+
+impl FromStr for Delimiter {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text.as_bytes() {
+            b"tab" | b"\\t" => Ok(Self::Byte(b'\t')),
+            b"blanks" => Ok(Self::Blanks),
+            [byte] if byte.is_ascii() && !matches!(byte, b'\r' | b'\n') => Ok(Self::Byte(*byte)),
+            _ => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("delimiter '{text}': it must be one ASCII character, 'tab' or 'blanks'"),
+            )),
+        }
+    }
+}
+
+/// As it can be read again.
+impl fmt::Display for Delimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blanks => f.write_str("blanks"),
+            Self::Byte(b'\t') => f.write_str("tab"),
+            Self::Byte(byte) => char::from(*byte).fmt(f),
+        }
+    }
+}
+
 /// What becomes of a row that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnError {
@@ -169,6 +233,12 @@ impl ReadOptions {
         self.schema = Some(schema);
         self.time = Some(time);
         Ok(())
+    }
+
+    /// Whether a column's type is inferred, or may be in the end.
+    pub(super) fn is_inferred(&self, name: &str) -> bool {
+        let is_expected = |schema: &SchemaRef| schema.field_with_name(name).is_ok();
+        self.may_widen(name) || !self.schema.as_ref().is_some_and(is_expected)
     }
 
     /// Whether a column may come as another type than `schema` says.
@@ -194,11 +264,21 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// The packing. Default: by the first bytes.
     pub compression: Option<Compression>,
-    /// What separates the fields of CSV. Default: whichever of `,` `;` tab and `|` fits the
+    /// How text is written in bytes. Default: UTF-8, or UTF-16 where it begins with the mark of that.
+    pub encoding: Option<Encoding>,
+    /// Lines of text at the beginning that are left out. Default: none; of CSV those with a `#` in front that
+    /// are not the names of the columns.
+    pub skip_lines: u64,
+    /// What lines of CSV begin with that are left out. Default: none.
+    pub comment: Option<u8>,
+    /// What separates the fields of CSV. Default: whichever of `,` `;` tab `|` `:` `^` and blanks fits the
     /// first lines.
-    pub delimiter: Option<u8>,
+    pub delimiter: Option<Delimiter>,
     /// What encloses fields of CSV that hold delimiters or line ends. Default: `"`.
     pub quote: Option<u8>,
+    /// Whether rows of CSV with fewer fields than there are columns end with nulls, and those with one more may have an
+    /// empty one at their end. Default: such a row does not fit.
+    pub fill_short_rows: bool,
     /// Whether the first row of CSV names the columns. Without, the columns are those of
     /// `schema` in their order, or `column_1` and so on. Default: true.
     pub has_header: bool,
@@ -207,6 +287,12 @@ pub struct ReadOptions {
     /// The unit of numbers in the time column. Default: by the column's name
     /// (`exch_ts_ms`), then by magnitude.
     pub time_unit: Option<TimeUnit>,
+    /// How times are written in the time column, and in others of which all values are so. Default: as RFC 3339
+    /// has it or as people write them, if days and months can be told apart.
+    pub time_format: Option<TimeFormat>,
+    /// What stands between a number and its fraction: a point or a comma. Default: a point; a comma
+    /// in columns of CSV with semicolons of which all values have it.
+    pub decimal: Option<u8>,
     /// What stands for null in CSV. Default: no text; and in all but text columns also `NA`,
     /// `N/A`, `n/a`, `#N/A`, `NULL`, `null` and `\N`. Text given here counts in every column.
     pub null_text: Option<Vec<String>>,
@@ -224,7 +310,8 @@ pub struct ReadOptions {
     pub threads: usize,
     /// What becomes of rows that do not fit. Default: an error.
     pub on_error: OnError,
-    /// Rows from which the types of columns are inferred. Default: 20,000.
+    /// Rows from which the types of columns are inferred. Default: 20,000. [`usize::MAX`]: all of them, for
+    /// which a file is read twice, and what comes as a stream is taken into memory.
     pub sample_rows: usize,
     /// Bytes that are read for these rows, at most. Default: 4 MiB.
     pub sample_bytes: usize,
@@ -233,6 +320,8 @@ pub struct ReadOptions {
     /// The largest input of a form that is read from its end (Parquet, Arrow file) which is
     /// taken into memory where it can't be read in any order. Default: 1 GiB.
     pub buffer_bytes_max: usize,
+    /// How messages spell these options.
+    pub spelling: Spelling,
 }
 
 impl Default for ReadOptions {
@@ -240,11 +329,17 @@ impl Default for ReadOptions {
         Self {
             format: None,
             compression: None,
+            encoding: None,
+            skip_lines: 0,
+            comment: None,
             delimiter: None,
             quote: None,
+            fill_short_rows: false,
             has_header: true,
             time: None,
             time_unit: None,
+            time_format: None,
+            decimal: None,
             null_text: None,
             schema: None,
             widening: Vec::new(),
@@ -255,6 +350,7 @@ impl Default for ReadOptions {
             sample_bytes: 4 << 20,
             row_bytes_max: 64 << 20,
             buffer_bytes_max: 1 << 30,
+            spelling: Spelling::default(),
         }
     }
 }

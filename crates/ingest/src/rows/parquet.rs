@@ -5,6 +5,7 @@ mod depth;
 use std::io::{self, Read};
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use bytes::{Buf, Bytes};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
@@ -15,7 +16,8 @@ use super::conform::{self, RawBatches};
 use super::input::{Opened, Random};
 use super::options::ReadOptions;
 use super::report::invalid;
-use super::{Rows, guard};
+use super::schema::FoundColumn;
+use super::{Opening, guard};
 
 const WHAT: &str = "Parquet file";
 /// The footer's length and the magic at the end.
@@ -25,15 +27,32 @@ const DEPTH_MAX: usize = 100;
 const READ_BYTES: usize = 64 << 10;
 
 /// Opens Parquet.
-pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
+pub(super) fn open(
+    opened: Opened,
+    options: &ReadOptions,
+    known: Option<Vec<FoundColumn>>,
+    may_repeat: bool,
+) -> Result<Opening> {
+    let name = opened.name.clone();
+    let (schema, rows) = begin(opened, options)?;
+    conform::open(&name, &schema, Box::new(rows), options, known, may_repeat)
+}
+
+/// The columns as all row groups show them.
+pub(super) fn look_at_all(opened: Opened, options: &ReadOptions) -> Result<Vec<FoundColumn>> {
+    let (schema, rows) = begin(opened, options)?;
+    conform::look_at_all(&schema, Box::new(rows), options)
+}
+
+fn begin(opened: Opened, options: &ReadOptions) -> Result<(SchemaRef, ParquetRows)> {
     let name = opened.name.clone();
     let random = opened.into_random(options.buffer_bytes_max)?;
     check_depth(&name, &random)?;
     let builder = guard::decode(&name, WHAT, || ParquetRecordBatchReaderBuilder::try_new(random))?;
-    let schema = builder.schema().clone();
+    let schema = SchemaRef::clone(builder.schema());
     let rows = options.batch_rows;
     let reader = guard::decode(&name, WHAT, || builder.with_batch_size(rows).build())?;
-    conform::open(&name, &schema, Box::new(ParquetRows { name: name.clone(), reader }), options)
+    Ok((schema, ParquetRows { name, reader }))
 }
 
 /// Refuses a schema that is nested so deep that decoding it would exhaust the stack.

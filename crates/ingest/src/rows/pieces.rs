@@ -46,6 +46,11 @@ impl Cutter {
         Self { name: name.to_owned(), reader, boundary, carry, line: 1, row_bytes_max }
     }
 
+    /// Says that so many lines stood before the first byte.
+    pub(super) fn begins_behind(&mut self, lines: u64) {
+        self.line += lines;
+    }
+
     /// Gives the last piece back: its rows are the next again.
     pub(super) fn give_back(&mut self, mut piece: Piece) {
         piece.bytes.append(&mut self.carry);

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use prost::Message;
@@ -10,7 +11,7 @@ use timestrata_engine::{Error, ErrorKind, Result};
 
 use super::assemble::Assembly;
 use super::convert::{Cell, Column, NullText};
-use super::infer::Seen;
+use super::infer::{Seen, Writing};
 use super::input::{self, Opened};
 use super::options::ReadOptions;
 use super::report::{BadRow, Place, ReadReport, invalid};
@@ -56,16 +57,16 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     };
     let (mut sample, mut bytes) = (Vec::new(), 0);
     let nulls = NullText::new(options.null_text.as_deref());
+    let writing = Writing::of(options);
     // A map has no order: that of the names is the same from one body to the next.
     let mut columns: BTreeMap<String, Seen> = BTreeMap::new();
     while sample.len() < options.sample_rows && bytes < options.sample_bytes {
         let Some(row) = messages.next()? else { break };
         for ProtobufValue { key, text } in &row.values {
             bytes += key.len() + text.len();
-            let seen = columns.entry(key.clone()).or_default();
+            let seen = columns.entry(key.clone()).or_insert_with(|| Seen::new(&writing));
             if let Some(text) = nulls.typed(Cell { text: Some(text), is_quoted: false }) {
-                seen.add(text);
-                seen.stands_at(Place::Row(messages.rows));
+                seen.add(text, Some(Place::Row(messages.rows)));
             }
         }
         sample.push(row);
@@ -78,8 +79,10 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     // An empty body has no columns, so none can be missing.
     options.time = options.time.filter(|_| !found.is_empty());
     let layout = ColumnLayout::new(&opened.name, found, &options)?;
+    let assembly = Assembly::new(&opened.name, &layout.schema, layout.time.as_deref(), &options);
+    let has_misfit = Arc::clone(&assembly.has_misfit);
     let batches = ProtobufRows {
-        assembly: Assembly::new(&opened.name, &layout.schema, &options),
+        assembly: assembly.of_text(),
         sample: sample.into_iter(),
         messages,
         places,
@@ -88,8 +91,15 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
         batch_rows: options.batch_rows,
         row: 0,
     };
-    let (schema, time, spoils_time) = (layout.schema, layout.time, layout.spoils_time);
-    Ok(Rows { schema, time, spoils_time, batches: Box::new(batches) })
+    Ok(Rows {
+        schema: layout.schema,
+        time: layout.time,
+        spoils_time: layout.spoils_time,
+        notes: layout.notes,
+        delimiter: None,
+        has_misfit,
+        batches: Box::new(batches),
+    })
 }
 
 struct ProtobufRows {
@@ -129,7 +139,10 @@ impl BatchReader for ProtobufRows {
             let place = Place::Row(self.row);
             let is_unknown = |value: &&ProtobufValue| !self.places.contains_key(&value.key);
             if let Some(ProtobufValue { key, text }) = row.values.iter().find(is_unknown) {
-                let why = "is in a column that the sample has not; a larger sample may have it";
+                let larger = self.assembly.larger_sample();
+                let why = format!(
+                    "is in a column that the sample has not; a larger sample may have it ({larger})"
+                );
                 bad.push(BadRow::value(place, key, text, why));
                 if self.assembly.is_first_enough() {
                     break;

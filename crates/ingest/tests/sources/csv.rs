@@ -6,7 +6,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use timestrata_engine::{ErrorKind, Result};
 use timestrata_ingest::rows::{
-    OnError, Place, ReadOptions, ReadReport, Source, open_bytes, open_reader,
+    Delimiter, OnError, Place, ReadOptions, ReadReport, Source, open_bytes, open_reader,
 };
 
 use crate::reading::{all, failure, types};
@@ -189,6 +189,14 @@ fn headers_are_named_or_refused() {
         let message = error(csv, &ReadOptions::default());
         assert!(message.contains(expected), "{message}");
     }
+    // What has no names is told how to say so.
+    for csv in ["150,4\n5.1,3.5,1.4,0.2\n", "0,0\n1,2\n"] {
+        let message = error(csv, &ReadOptions::default());
+        assert!(
+            message.contains("has_header: false") && message.contains("skip_lines"),
+            "{message}"
+        );
+    }
     let options = ReadOptions { has_header: false, ..ReadOptions::default() };
     assert_eq!(types(&open("1,x\n", &options).unwrap().schema()), "column_1 Int64, column_2 Utf8");
 }
@@ -210,9 +218,11 @@ fn a_row_without_end_is_an_error_and_takes_no_memory() {
 #[test]
 fn options_without_meaning_are_refused() {
     for options in [
-        ReadOptions { delimiter: Some(b'"'), ..ReadOptions::default() },
+        ReadOptions { delimiter: Some(Delimiter::Byte(b'"')), ..ReadOptions::default() },
         ReadOptions { quote: Some(b'\n'), ..ReadOptions::default() },
-        ReadOptions { delimiter: Some(0xff), ..ReadOptions::default() },
+        ReadOptions { delimiter: Some(Delimiter::Byte(0xff)), ..ReadOptions::default() },
+        ReadOptions { comment: Some(b'"'), ..ReadOptions::default() },
+        ReadOptions { decimal: Some(b'x'), ..ReadOptions::default() },
         ReadOptions { batch_rows: 0, ..ReadOptions::default() },
     ] {
         assert_eq!(failure(open("a\n1\n", &options)).kind(), ErrorKind::InvalidArgument);

@@ -257,5 +257,6 @@ fn what_is_packed_is_unpacked_and_what_is_cut_off_is_told() {
     assert!(error(&csv, "body", &options).contains("could not be unpacked"));
     let message = error(b"PK\x03\x04....", "flights.csv.zip", &default());
     assert!(message.contains("zip archive: unpack it"), "{message}");
-    assert!(error(b"\xff\xfea\0", "x.csv", &default()).contains("UTF-16"));
+    assert!(error(b"BZh91AY", "flights.csv.bz2", &default()).contains("bunzip2"));
+    assert!(error(b"\xfd7zXZ\0", "flights.csv.xz", &default()).contains("unxz"));
 }

@@ -6,8 +6,10 @@
 )]
 
 mod csv;
+mod dialects;
 mod forms;
 mod hostile;
+mod loads;
 mod reading;
 mod real;
 mod written;

@@ -2,36 +2,61 @@
 
 use std::io::Read;
 
-use arrow_schema::TimeUnit;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 use timestrata_engine::{Durability, RunCompression};
-use timestrata_ingest::rows::{Compression, Format, OnError, ReadOptions, open_reader};
-use timestrata_table::{
-    Commits, IngestOptions, OnMismatch, Table, TableOptions, WriteOptions, ingest as ingest_rows,
+use timestrata_ingest::rows::{
+    Compression, Format, Input, Load, OnError, Plan, ReadReport, Spelling,
 };
+use timestrata_table::{Commits, IngestOptions, OnMismatch, TableOptions, WriteOptions};
 
 use crate::body::{BodyReader, Sent, unread};
 use crate::content_type;
 use crate::endpoint::{Form, Parameter, parameter};
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
-use crate::routes::asked::{Asked, refuse};
+use crate::routes::asked::Asked;
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 
 /// How curl sends a table, lines and all.
 const BY_CURL: &str = "curl -H 'Content-Type: text/csv' --data-binary @FILE sends CSV";
 
+/// What messages call what was sent.
+const BODY: &str = "the body";
+
 /// What may stand behind the path.
 pub(super) const PARAMETERS: &[Parameter] = &[
     parameter("time", Form::Text, "The time column"),
     parameter("key", Form::Names, "Columns of the upsert key, with commas between"),
     parameter("tags", Form::Names, "Columns that are tags, with commas between"),
-    parameter("delimiter", Form::Text, "What separates the fields of CSV"),
+    parameter(
+        "delimiter",
+        Form::Text,
+        "What separates the fields of CSV: a character, tab or blanks",
+    ),
     parameter("header", Form::Truth, "false: CSV without a line of names"),
+    parameter("quote", Form::Text, "What encloses fields of CSV that hold delimiters"),
+    parameter("comment", Form::Text, "What lines of CSV begin with that are left out"),
+    parameter("skip_lines", Form::Number(u64::MAX), "Lines at the beginning that are left out"),
+    parameter("decimal", Form::Text, "What stands before a fraction: a point or a comma"),
+    parameter("null_text", Form::Many, "What stands for no value, in every column"),
+    parameter("fill_short_rows", Form::Truth, "Whether short rows of CSV end with nulls"),
+    parameter(
+        "encoding",
+        Form::Text,
+        "How text is encoded, such as windows-1252; UTF-8 unless given",
+    ),
+    parameter("sample_rows", Form::Text, "Rows from which types are found, or all"),
+    parameter("time_format", Form::Text, "How times are written, as strftime has it"),
+    parameter("time_of_load", Form::Truth, "Whether each row is given the time of this request"),
+    parameter(
+        "dry_run",
+        Form::Truth,
+        "Whether to tell what would be made of the body, and write nothing",
+    ),
     parameter("on_error", Form::OneOf(&["fail", "skip"]), "What to do with a bad row"),
     parameter(
         "time_unit",
@@ -62,12 +87,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 
 #[derive(Debug)]
 struct IngestParameters {
+    load: Load,
+    is_dry: bool,
     time: Option<String>,
     key: Vec<String>,
     tags: Vec<String>,
-    delimiter: Option<u8>,
-    has_header: bool,
-    time_unit: Option<TimeUnit>,
     ids: Option<bool>,
     compression: Option<RunCompression>,
     on_error: OnError,
@@ -77,29 +101,24 @@ struct IngestParameters {
 
 impl IngestParameters {
     fn of(mut asked: Asked) -> Result<Self> {
-        let delimiter = match asked.take("delimiter")? {
-            None => None,
-            Some(text) => match text.as_bytes() {
-                [byte] if byte.is_ascii() => Some(*byte),
-                _ => return Err(refuse("delimiter", &text, "it must be one ASCII character")),
-            },
-        };
+        let mut load = Load::default();
+        load.read.spelling = Spelling::Parameter;
+        for name in Load::OPTIONS {
+            // Of all but this one there is one value.
+            let values = match name {
+                "null_text" => asked.all(name),
+                _ => asked.take(name)?.into_iter().collect(),
+            };
+            for value in values {
+                load.set(name, &value).map_err(|error| Failure::bad_request(error.message()))?;
+            }
+        }
         let of = Self {
+            load,
+            is_dry: asked.truth("dry_run")?.unwrap_or(false),
             time: asked.take("time")?,
             key: asked.names("key")?,
             tags: asked.names("tags")?,
-            delimiter,
-            has_header: asked.truth("header")?.unwrap_or(true),
-            time_unit: asked.word(
-                "time_unit",
-                &[
-                    ("", None),
-                    ("s", Some(TimeUnit::Second)),
-                    ("ms", Some(TimeUnit::Millisecond)),
-                    ("us", Some(TimeUnit::Microsecond)),
-                    ("ns", Some(TimeUnit::Nanosecond)),
-                ],
-            )?,
             ids: asked.truth("ids")?,
             compression: asked.parsed("compression")?,
             on_error: asked
@@ -114,7 +133,8 @@ impl IngestParameters {
         Ok(of)
     }
 
-    fn read_options(&self, headers: &HeaderMap) -> Result<ReadOptions> {
+    /// How a body with these headers is taken in.
+    fn load(&self, headers: &HeaderMap) -> Result<Load> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
             |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
@@ -136,16 +156,13 @@ impl IngestParameters {
                 unsupported(format!("Content-Encoding: {encoding}: it must be gzip or zstd"))
             })?),
         };
-        Ok(ReadOptions {
-            format: Some(format),
-            compression,
-            delimiter: self.delimiter,
-            has_header: self.has_header,
-            time: self.time.clone(),
-            time_unit: self.time_unit,
-            on_error: self.on_error,
-            ..ReadOptions::default()
-        })
+        let mut load = self.load.clone();
+        load.read.format = Some(format);
+        load.read.compression = compression;
+        load.read.time = self.time.clone();
+        load.read.on_error = self.on_error;
+        load.ingest = self.ingest_options();
+        Ok(load)
     }
 
     fn ingest_options(&self) -> IngestOptions {
@@ -174,36 +191,59 @@ pub(super) async fn ingest(
 ) -> Result<Response> {
     let begun_ns = state.io.clock.monotonic_ns();
     let asked = IngestParameters::of(asked)?;
-    let mut read = asked.read_options(&headers)?;
-    let mut options = asked.ingest_options();
+    let load = asked.load(&headers)?;
     let config = &state.config;
     let (bytes_max, idle) = (config.body_bytes_max, config.body_idle_max);
     let reader = BodyReader::new(sent, "body_bytes_max", bytes_max, idle).await;
     let is_unsaid = content_type::is_web_form(&content_type::kind(&headers));
     let metrics = state.clone();
-    let (rows, skipped) = blocking(move || {
+    let (rows, mut told) = blocking(move || {
         let reader: Box<dyn Read + Send> = match is_unsaid {
             // Of a file curl's -d leaves the line ends out.
             true => Box::new(JsonLines::new(content_type::json_only(reader, BY_CURL)?)),
             false => Box::new(reader),
         };
-        if let Some(stream) = state.store.stream(&name) {
-            let declared = read.time.take();
-            let table = Table::open(&state.store, stream.name())?;
-            read.expect_of(&table, options.write.on_mismatch)?;
-            read.time = declared.or(read.time);
+        let (store, input) = (&state.store, Input::Reader(reader));
+        if asked.is_dry {
+            let plan = load.plan(store, &name, input, BODY, &mut |_| {}).map_err(unread)?;
+            return Ok((0, told_of(&plan)));
         }
-        let mut source = open_reader(reader, "the body", &read).map_err(unread)?;
-        options.widened = source.widened();
-        options.spoils_time = source.spoils_time();
-        let rows = ingest_rows(&state.store, &name, &mut source, &options).map_err(unread)?.rows;
-        let report = source.report();
-        let listed: Vec<_> = report.skips.iter().map(ToString::to_string).collect();
-        Ok((rows, json!({ "count": report.skipped, "first": listed })))
+        let report = load.take(store, &name, input, BODY, &mut |_| {}).map_err(unread)?.report;
+        let told = json!({ "rows_inserted": report.rows, "skipped": skipped(&report) });
+        Ok((report.rows, told))
     })
     .await?;
     metrics.metrics.rows_ingested.inc_by(rows);
     let took_ns = metrics.io.clock.monotonic_ns().saturating_sub(begun_ns);
-    let ms = took_ns as f64 / 1e6;
-    Ok(success(json!({ "rows_inserted": rows, "processing_time_ms": ms, "skipped": skipped })))
+    told["processing_time_ms"] = json!(took_ns as f64 / 1e6);
+    Ok(success(told))
+}
+
+fn skipped(report: &ReadReport) -> Value {
+    let listed: Vec<_> = report.skips.iter().map(ToString::to_string).collect();
+    json!({ "count": report.skipped, "first": listed })
+}
+
+/// What would be made of a body.
+fn told_of(plan: &Plan) -> Value {
+    let columns = plan.columns.fields().iter().map(|field| {
+        let name = field.name();
+        let note = plan.notes.iter().find(|(noted, _)| noted == name).map(|(_, note)| note);
+        json!({
+            "name": name,
+            "data_type": field.data_type().to_string(),
+            "is_new": plan.added.contains(name),
+            "is_widened": plan.widened.iter().any(|(widened, _)| widened == name),
+            "note": note,
+        })
+    });
+    json!({
+        "format": plan.format.to_string(),
+        "delimiter": plan.delimiter.map(|delimiter| delimiter.to_string()),
+        "columns": columns.collect::<Vec<_>>(),
+        "timestamp_column": plan.time,
+        "rows": plan.report.rows,
+        "skipped": skipped(&plan.report),
+        "refusal": plan.refusal,
+    })
 }

@@ -106,3 +106,45 @@ fn a_table_without_ids_a_unit_of_times_and_a_packing_can_be_asked_for() {
         server.post(&format!("/tables/u/ingest?{wrong}"), "text/csv", body).error(400);
     }
 }
+
+#[test]
+fn a_refusal_names_the_parameter_that_helps_and_that_parameter_helps() {
+    let server = Harness::new();
+    for (body, told, helps) in [
+        ("a\n1\n", "time_of_load=true", "time_of_load=true"),
+        (
+            "day,v\n1/2/2024,1\n3/4/2024,2\n",
+            "time_format=%25m/%25d/%25Y",
+            "time_format=%25m/%25d/%25Y",
+        ),
+        ("time,v\n306,1\n", "time_unit=s", "time=time&time_unit=s"),
+        ("time,a,b\n2024-01-01,1\n", "fill_short_rows=true", "fill_short_rows=true"),
+        ("time,v\n2024-01-01,1\n%\n", "fill_short_rows=true", "comment=%25"),
+    ] {
+        let refused = server.post("/tables/t/ingest", "text/csv", body.as_bytes()).error(400);
+        assert!(refused.contains(told), "{refused}");
+        let path = format!("/tables/t/ingest?{helps}");
+        server.post(&path, "text/csv", body.as_bytes()).data();
+        server.delete("/tables/t").data();
+    }
+    let error = server.post("/tables/t/ingest?quote=ab", "text/csv", b"a\n1\n").error(400);
+    assert!(error.contains("quote 'ab': it must be one ASCII character"), "{error}");
+}
+
+#[test]
+fn a_dry_run_tells_what_would_be_made_of_a_body_and_makes_nothing() {
+    let server = Harness::new();
+    let body = "day;amount\n31.01.2024;1,5\n01.02.2024;2\n";
+    let told = server.post("/tables/t/ingest?dry_run=true", "text/csv", body.as_bytes()).data();
+    assert_eq!((&told["rows"], &told["delimiter"]), (&json!(2), &json!(";")));
+    assert_eq!((&told["timestamp_column"], &told["refusal"]), (&json!("day"), &Value::Null));
+    let columns = told["columns"].as_array().unwrap();
+    assert_eq!(columns[0]["note"], json!("day before month"));
+    assert_eq!(
+        (&columns[1]["data_type"], &columns[1]["note"]),
+        (&json!("Float64"), &json!("decimal comma"))
+    );
+    assert_eq!(server.get("/tables").data(), json!([]));
+    let told = server.post("/tables/t/ingest?dry_run=true", "text/csv", b"a,b\n1,2\n").data();
+    assert!(told["refusal"].as_str().unwrap().contains("time_of_load=true"), "{told}");
+}

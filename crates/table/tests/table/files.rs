@@ -14,10 +14,8 @@ use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 use parquet::arrow::ArrowWriter;
 use timestrata_engine::{ErrorKind, Maintenance, Result, Settings, Store};
-use timestrata_ingest::rows::{ReadOptions, open_bytes};
-use timestrata_table::{
-    IngestOptions, OnMismatch, Table, TableOptions, TableScan, WriteOptions, ingest,
-};
+use timestrata_ingest::rows::{Input, Load, ReadOptions};
+use timestrata_table::{IngestOptions, OnMismatch, Table, TableOptions, TableScan, WriteOptions};
 
 const DAY_US: i64 = 86_400_000_000;
 
@@ -27,18 +25,11 @@ fn store() -> Store {
 
 /// Takes a file into table `t`, as all faces do.
 fn take(store: &Store, bytes: &[u8], file: &str, on_mismatch: OnMismatch) -> Result<u64> {
-    let mut read = ReadOptions::default();
-    if store.stream("t").is_some() {
-        read.expect_of(&Table::open(store, "t")?, on_mismatch)?;
-    }
-    let mut source = open_bytes(bytes.to_vec(), file, &read)?;
-    let options = IngestOptions {
-        write: WriteOptions { on_mismatch, ..WriteOptions::default() },
-        widened: source.widened(),
-        spoils_time: source.spoils_time(),
-        ..IngestOptions::default()
-    };
-    ingest(store, "t", &mut source, &options).map(|done| done.rows)
+    let write = WriteOptions { on_mismatch, ..WriteOptions::default() };
+    let ingest = IngestOptions { write, ..IngestOptions::default() };
+    let load = Load { ingest, ..Load::default() };
+    let loaded = load.take(store, "t", Input::Bytes(bytes.to_vec().into()), file, &mut |_| {});
+    loaded.map(|loaded| loaded.report.rows)
 }
 
 /// The type of a column, and its values as text.
@@ -136,14 +127,71 @@ fn what_can_t_be_widened_is_refused_and_stays() {
 
 #[test]
 fn numbers_that_look_like_days_or_are_of_several_units_are_no_times() {
-    for (text, words) in [
-        ("date,x\n20240131,1\n20240201,2\n", "looks like a day"),
-        ("time,x\n1700000000,1\n1700000000000,2\n", "several units"),
+    let text = b"time,x\n1700000000,1\n1700000000000,2\n";
+    let several = store();
+    assert_refused(take(&several, text, "a.csv", OnMismatch::Error), "several units");
+    assert!(several.stream("t").is_none(), "a table was made for nothing");
+    // Days are days, also in a file that comes later.
+    let store = store();
+    take(&store, b"date,x\n20240131,1\n20240201,2\n", "a.csv", OnMismatch::Error).unwrap();
+    take(&store, b"date,x\n20240202,3\n", "b.csv", OnMismatch::Error).unwrap();
+    let days = ["2024-01-31T00:00:00Z", "2024-02-01T00:00:00Z", "2024-02-02T00:00:00Z"];
+    assert_eq!(column(&store, "date").1, days);
+}
+
+/// How long patients were watched, and months as numbers, became seconds since 1970 without a word, as the
+/// columns were called `time` and `date`.
+#[test]
+fn numbers_that_are_no_plausible_times_are_the_time_only_if_that_is_said() {
+    for (file, bytes, told) in [
+        ("lung.csv", &b"inst,time,status\n3,306,2\n3,455,2\n"[..], "from 306 to 455"),
+        ("french.csv", b"date,rf\n192607,0.22\n192608,0.25\n", "from 192607 to 192608"),
+        ("lung.jsonl", b"{\"time\":306}\n{\"time\":455}\n", "from 306 to 455"),
     ] {
         let store = store();
-        assert_refused(take(&store, text.as_bytes(), "a.csv", OnMismatch::Error), words);
-        assert!(store.stream("t").is_none(), "a table was made for nothing");
+        let error = take(&store, bytes, file, OnMismatch::Error).unwrap_err().to_string();
+        assert!(error.contains(told) && error.contains("time_unit: s"), "{error}");
+        assert!(error.contains("time_of_load"), "{error}");
+        assert!(store.streams().is_empty());
     }
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![306, 455]));
+    let rows = RecordBatch::try_from_iter([("time", numbers)]).unwrap();
+    let parquet = parquet_of(&rows);
+    assert_refused(take(&store(), &parquet, "a.parquet", OnMismatch::Error), "from 306 to 455");
+    // Another column has times.
+    let store = store();
+    take(&store, b"time,seen\n306,2024-01-01\n", "a.csv", OnMismatch::Error).unwrap();
+    assert_eq!(column(&store, "time"), (DataType::Int64, vec!["306".to_owned()]));
+}
+
+#[test]
+fn numbers_that_are_declared_to_be_the_time_are_taken_at_their_word() {
+    let declared = store();
+    let table = TableOptions { time: Some("time".to_owned()), ..TableOptions::default() };
+    let load = Load {
+        read: ReadOptions { time: table.time.clone(), ..ReadOptions::default() },
+        ingest: IngestOptions { table, ..IngestOptions::default() },
+        ..Load::default()
+    };
+    let input = Input::Bytes(b"time\n5\n".to_vec().into());
+    load.take(&declared, "t", input, "a.csv", &mut |_| {}).unwrap();
+    assert_eq!(column(&declared, "time").1, ["1970-01-01T00:00:05Z"]);
+}
+
+/// A file of codes without zeros in front made the column one of numbers, and the codes of the next file lost theirs.
+#[test]
+fn zeros_in_front_are_never_lost() {
+    let store = store();
+    take(&store, b"time,zip,x\n1970-01-01,12345,1.5\n", "a.csv", OnMismatch::Error).unwrap();
+    assert_eq!(column(&store, "zip").0, DataType::Int64);
+    for line in ["1970-01-02,01234,1", "1970-01-02,1,007"] {
+        let text = format!("time,zip,x\n{line}\n");
+        let told = "begins with zeros";
+        assert_refused(take(&store, text.as_bytes(), "b.csv", OnMismatch::Error), told);
+    }
+    take(&store, b"time,zip,x\n1970-01-02,01234,007\n", "b.csv", OnMismatch::Widen).unwrap();
+    assert_eq!(column(&store, "zip"), (DataType::Utf8, vec!["12345".into(), "01234".into()]));
+    assert_eq!(column(&store, "x"), (DataType::Utf8, vec!["1.5".into(), "007".into()]));
 }
 
 #[test]
@@ -155,7 +203,10 @@ fn digits_are_kept_or_refused() {
     assert_eq!(column(&store, "long").1, ["12345678901234567890", "7"]);
 
     let line = br#"{"time": "1970-01-03", "v": 123456789012345678901234567890}"#;
-    assert_refused(take(&store, line, "a.jsonl", OnMismatch::Error), "Float64");
+    let huge = self::store();
+    take(&huge, line, "a.jsonl", OnMismatch::Error).unwrap();
+    let digits = "123456789012345678901234567890".to_owned();
+    assert_eq!(column(&huge, "v"), (DataType::Utf8, vec![digits]));
 
     let floats = self::store();
     let half = batch(&[0], "v", Arc::new(Float64Array::from(vec![0.5])));

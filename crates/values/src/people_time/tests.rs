@@ -49,6 +49,7 @@ fn times_as_people_write_them_are_read() {
 fn what_is_no_time_or_not_one_alone_is_none() {
     for text in [
         "1.2.3",
+        "13/02/0007",
         "10.0.0.1",
         "1/2",
         "01/02/03",

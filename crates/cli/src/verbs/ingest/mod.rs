@@ -1,6 +1,7 @@
 //! `timestrata ingest`.
 
 mod logs;
+mod reading;
 mod served;
 mod table;
 mod timelog;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use timestrata::ingest::rows::Delimiter;
 use timestrata::timelog::Unit;
 use timestrata::{Access, RunCompression};
 
@@ -37,12 +39,17 @@ that isn't in it is kept as it is, as the message of an entry with a field parse
 32 MiB are atomic, and what comes slowly is committed each second; a load that ends early tells how \
 to go on.
 
-CSV has a header line. Rows may come in any order. Without --time-unit an integer time is taken \
+As a table, dates are found in most ways in which people write them (31.01.2024, Jan 1 2000, 1/31/2024 10:15 PM), unless \
+nothing tells the day from the month; a value that doesn't fit the type found so far widens its column within its file. \
+--dry-run tells all that was found.
+
+CSV has a header line, unless --no-header says otherwise. Rows may come in any order. Without --time-unit an integer time is taken \
 as seconds below 10^11, milliseconds below 10^14, microseconds below 10^17, else nanoseconds.
 
 Examples:
   timestrata ingest ./store flights flights.csv.gz --as table --time time_hour --tag origin
   timestrata ingest ./store users users.parquet --as table --key id
+  timestrata ingest ./store sales sales.csv --as table --time-format '%d/%m/%Y' --dry-run
   timestrata ingest ./store weather weather.csv --as timelog --time time_hour
   timestrata ingest ./store web access.log.1.gz access.log --as logs --label host=web-1
   timestrata ingest ./store app --as logs --follow '/var/log/app/*.log'
@@ -95,10 +102,10 @@ pub(crate) struct IngestArgs {
     /// Default: by their beginning.
     #[arg(long)]
     format: Option<String>,
-    /// What is between two fields of CSV: one character, or 'tab'. Default: a comma; for tables
-    /// what fits the first lines.
+    /// What is between two fields of CSV: one character, or 'tab'; for tables also 'blanks', as many as there are.
+    /// Default: a comma; for tables what fits the first lines.
     #[arg(long, value_parser = delimiter)]
-    delimiter: Option<u8>,
+    delimiter: Option<Delimiter>,
     /// Rows or entries a commit has at most. Default: 50,000; for tables a file is one commit, for logs
     /// 32 MiB.
     #[arg(long, value_name = "ROWS", value_parser = at_least_one)]
@@ -106,6 +113,8 @@ pub(crate) struct IngestArgs {
     /// What to do with a bad row.
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     on_error: OnError,
+    #[command(flatten)]
+    reading: reading::ReadingArgs,
     #[command(flatten)]
     logs: logs::LogArgs,
 }
@@ -149,12 +158,9 @@ enum OnError {
     Skip,
 }
 
-fn delimiter(text: &str) -> std::result::Result<u8, String> {
-    match text.as_bytes() {
-        b"tab" | b"\\t" => Ok(b'\t'),
-        [byte] if !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
-        _ => Err("one ASCII character, or 'tab'".to_owned()),
-    }
+fn delimiter(text: &str) -> std::result::Result<Delimiter, String> {
+    let known = text.parse().ok().filter(|found| *found != Delimiter::Byte(b'"'));
+    known.ok_or_else(|| "one ASCII character, 'tab' or 'blanks'".to_owned())
 }
 
 fn at_least_one(text: &str) -> std::result::Result<usize, String> {
@@ -173,6 +179,9 @@ pub(crate) fn run(arguments: &IngestArgs) -> Result<()> {
     };
     if model != Model::Logs {
         arguments.logs.expect_none()?;
+    }
+    if model != Model::Table {
+        arguments.reading.expect_none()?;
     }
     match (model, &arguments.store.store) {
         (Model::Timelog, _) => timelog::run(arguments),

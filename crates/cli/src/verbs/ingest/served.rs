@@ -1,7 +1,7 @@
 //! Files for a server, which reads them as this command does: whole, and as they are.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use indicatif::ProgressBar;
 use serde_json::Value;
@@ -10,8 +10,8 @@ use timestrata::ingest::rows::Format;
 use timestrata_client::{Request, Server};
 
 use super::logs::expect_of_logs;
-use super::table::{expect_of_tables, open_source, read_options};
-use super::{IngestArgs, Mismatch, OnError, Outcome, progress_bar};
+use super::table::expect_of_tables;
+use super::{IngestArgs, Mismatch, OnError, Outcome, progress_bar, table};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
@@ -23,15 +23,23 @@ const TOLD_MAX: u64 = 10;
 pub(super) fn run_on_table(url: &str, arguments: &IngestArgs) -> Result<()> {
     expect_of_tables(arguments)?;
     let mut load = Load::begin(url, arguments)?;
+    let mut refused = 0;
     for path in &arguments.files {
-        let format = format_of(path, arguments, &load.bar)?;
+        let format = format_of(path, arguments)?;
         let request = table_request(&load.server, arguments);
         let answer = request.send(format.mime(), &mut raw(path, &load.bar)?);
         let answer = answer.map_err(|error| load.after_files(error.into()))?;
         load.rows += answer["rows_inserted"].as_u64().unwrap_or(0);
+        if arguments.reading.dry_run {
+            load.bar.suspend(|| tell_plan(path, &answer))?;
+            refused += u64::from(!answer["refusal"].is_null());
+        }
         load.skipped += load.told(path, "skipped", &answer["skipped"]);
     }
     load.bar.finish_and_clear();
+    if arguments.reading.dry_run {
+        return table::refused(refused);
+    }
     let files = arguments.files.len() as u64;
     let took_ns = load.took_ns();
     Outcome { rows: load.rows, files, skipped: load.skipped, took_ns }.tell(&arguments.name);
@@ -40,34 +48,59 @@ pub(super) fn run_on_table(url: &str, arguments: &IngestArgs) -> Result<()> {
 
 fn table_request<'a>(server: &'a Server, arguments: &IngestArgs) -> Request<'a> {
     let names = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
-    let delimiter = arguments.delimiter.map(|byte| char::from(byte).to_string());
-    server
+    let request = server
         .request("POST", &["tables", &arguments.name, "ingest"])
         .with_some("time", arguments.time.as_deref())
-        .with_some("time_unit", arguments.time_unit.map(|unit| unit.name()))
         .with_some("key", names(&arguments.key))
         .with_some("tags", names(&arguments.tags))
         .with("ids", arguments.ids.to_string())
         .with_some("compression", arguments.compression.map(|packed| packed.to_string()))
-        .with_some("delimiter", delimiter)
         .with_some("batch_rows", arguments.batch_rows.map(|rows| rows.to_string()))
         .with("on_error", if arguments.on_error == OnError::Skip { "skip" } else { "fail" })
         .with(
             "on_mismatch",
             if arguments.on_mismatch == Mismatch::Widen { "widen" } else { "error" },
-        )
+        );
+    let request = request.with_some("dry_run", arguments.reading.dry_run.then_some("true"));
+    let said = arguments.said_of_reading().into_iter();
+    said.fold(request, |request, (name, value)| request.with(name, value))
+}
+
+/// Tells what the server would make of a file.
+fn tell_plan(path: &Path, answer: &Value) -> Result<()> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let columns = answer["columns"].as_array().into_iter().flatten().map(|column| {
+        let name = text(&column["name"]).unwrap_or_default();
+        let mut notes = Vec::new();
+        if answer["timestamp_column"] == column["name"] {
+            notes.push("the time".to_owned());
+        }
+        for (said, note) in [("is_new", "new"), ("is_widened", "widened")] {
+            notes.extend((column[said] == Value::Bool(true)).then(|| note.to_owned()));
+        }
+        notes.extend(text(&column["note"]));
+        table::ToldColumn { name, data_type: text(&column["data_type"]).unwrap_or_default(), notes }
+    });
+    let told = table::ToldPlan {
+        name: input::name(path).to_string(),
+        format: text(&answer["format"]).unwrap_or_default(),
+        delimiter: text(&answer["delimiter"]),
+        rows: answer["rows"].as_u64().unwrap_or(0),
+        columns: columns.collect(),
+        refusal: text(&answer["refusal"]),
+    };
+    crate::output::print(told)
 }
 
 /// What a file is, as it is found where it is loaded here. Of stdin, which is read once, it must be said.
-fn format_of(path: &PathBuf, arguments: &IngestArgs, bar: &ProgressBar) -> Result<Format> {
-    let read = read_options(arguments)?;
-    match (read.format, path == Path::new("-")) {
+fn format_of(path: &Path, arguments: &IngestArgs) -> Result<Format> {
+    match (table::format_said(arguments)?, path == Path::new("-")) {
         (Some(format), _) => Ok(format),
         (None, true) => Err(Failure::usage(
             "what is on stdin? A server is told before it comes",
             "say it: --format csv, jsonl, arrows or parquet",
         )),
-        (None, false) => Ok(open_source(path, &read, bar)?.format()),
+        (None, false) => table::format_of(path, arguments),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use indicatif::ProgressBar;
+use timestrata::ingest::rows::Delimiter;
 use timestrata::timelog::{Codec, EntryBatch, Unit};
 use timestrata::{Access, Io};
 
@@ -90,6 +91,12 @@ fn format_of(name: &str) -> Result<Format> {
 
 /// What the arguments say of rows; the log says its unit later.
 fn rules(arguments: &IngestArgs) -> Result<RowRules> {
+    if arguments.logs.skip_lines > 0 {
+        return Err(Failure::usage(
+            "--skip-lines is for tables and logs",
+            "leave it out, or say --as table or --as logs",
+        ));
+    }
     let Some(time_column) = arguments.time.clone() else {
         return Err(Failure::usage("which column has the time?", "name it with --time"));
     };
@@ -98,7 +105,16 @@ fn rules(arguments: &IngestArgs) -> Result<RowRules> {
         value_column: arguments.value.clone(),
         integers: arguments.time_unit.map_or(Integers::ByMagnitude, Integers::Of),
         unit: Unit::default(),
-        delimiter: arguments.delimiter.unwrap_or(b','),
+        delimiter: match arguments.delimiter {
+            None => b',',
+            Some(Delimiter::Byte(byte)) => byte,
+            Some(Delimiter::Blanks) => {
+                return Err(Failure::usage(
+                    "--delimiter blanks is for tables",
+                    "say one character, or --as table",
+                ));
+            }
+        },
     })
 }
 

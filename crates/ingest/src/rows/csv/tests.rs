@@ -3,13 +3,17 @@ use proptest::prelude::*;
 use super::super::pieces::Boundary;
 use super::*;
 
-const DIALECT: Dialect = Dialect { delimiter: b',', quote: b'"' };
+const DIALECT: Dialect = Dialect { delimiter: Delimiter::Byte(b','), quote: b'"', comment: None };
 
 type Row = (u64, std::result::Result<Vec<String>, Malformed>);
 
 fn rows(text: &str) -> Vec<Row> {
+    rows_of(text, DIALECT)
+}
+
+fn rows_of(text: &str, dialect: Dialect) -> Vec<Row> {
     let mut bytes = text.as_bytes().to_vec();
-    let mut tokens = Tokens::new(&mut bytes, 1, DIALECT);
+    let mut tokens = Tokens::new(&mut bytes, 1, dialect);
     let (mut rows, mut fields) = (Vec::new(), Vec::new());
     while let Some((line, row)) = tokens.row(&mut fields) {
         let texts = fields
@@ -35,6 +39,15 @@ fn rows_are_taken_apart_as_they_were_put_together() {
     assert_eq!(rows("5\" pipe,x\n"), [ok(1, &["5\" pipe", "x"])]);
     assert_eq!(rows("\"a\"\r\nb"), [ok(1, &["a"]), ok(2, &["b"])]);
     assert_eq!(rows("a,"), [ok(1, &["a", ""])]);
+    assert_eq!(rows("a,b\r\r\n\r\r\n1,2\r\r\n"), [ok(1, &["a", "b"]), ok(3, &["1", "2"])]);
+    let blanks = Dialect { delimiter: Delimiter::Blanks, ..DIALECT };
+    let found = rows_of("  a \t b\n\n1  \"x y\"  \r\n2 3", blanks);
+    assert_eq!(found, [ok(1, &["a", "b"]), ok(3, &["1", "x y"]), ok(4, &["2", "3"])]);
+    let commented = Dialect { comment: Some(b'#'), ..DIALECT };
+    assert_eq!(
+        rows_of("# it's \"so\na,b\n#\n1,#2\n#", commented),
+        [ok(2, &["a", "b"]), ok(4, &["1", "#2"])]
+    );
 }
 
 #[test]
@@ -59,14 +72,19 @@ proptest! {
     }
 
     #[test]
-    fn pieces_end_where_rows_do(text in "[a\",\n\r]{0,60}") {
-        let whole = rows(&text);
-        let Some(end) = DIALECT.last_end(text.as_bytes()) else { return Ok(()) };
-        let (head, tail) = text.split_at(end);
-        let mut pieces = rows(head);
-        let passed = u64::try_from(head.matches('\n').count()).unwrap();
-        pieces.extend(rows(tail).into_iter().map(|(line, row)| (line + passed, row)));
-        prop_assert_eq!(pieces, whole);
+    fn pieces_end_where_rows_do(text in "[a\", #\n\r]{0,60}") {
+        let blanks = Dialect { delimiter: Delimiter::Blanks, ..DIALECT };
+        let commented = Dialect { comment: Some(b'#'), ..DIALECT };
+        for dialect in [DIALECT, blanks, commented] {
+            let rows = |text: &str| rows_of(text, dialect);
+            let whole = rows(&text);
+            let Some(end) = dialect.last_end(text.as_bytes()) else { continue };
+            let (head, tail) = text.split_at(end);
+            let mut pieces = rows(head);
+            let passed = u64::try_from(head.matches('\n').count()).unwrap();
+            pieces.extend(rows(tail).into_iter().map(|(line, row)| (line + passed, row)));
+            prop_assert_eq!(pieces, whole, "{:?}", dialect);
+        }
     }
 }
 
@@ -79,11 +97,18 @@ fn the_delimiter_is_the_one_that_fits() {
         ("a|b|c\n1|2|3\n", b'|'),
         ("\"a,b,c\";d\n\"1,2\";3\n", b';'),
         ("alone\n1\n", b','),
+        ("a^b\n1^2\n", b'^'),
+        ("a:b\n1:2\n", b':'),
+        ("time\n10:15\n", b','),
         ("", b','),
     ] {
-        assert_eq!(sniff::delimiter(text.as_bytes(), b'"'), expected, "{text:?}");
+        let found = sniff::delimiter(text.as_bytes(), b'"', None);
+        assert_eq!(found, Delimiter::Byte(expected), "{text:?}");
     }
-    assert_eq!(sniff::of_name("x.TSV.gz"), Some(b'\t'));
+    assert_eq!(sniff::of_name("x.TSV.gz"), Some(Delimiter::Byte(b'\t')));
+    assert_eq!(sniff::delimiter(b"a  b\n1 2\n", b'"', None), Delimiter::Blanks);
+    // Text has blanks too, but no columns.
+    assert_eq!(sniff::delimiter(b"full name\nAda Lovelace\n", b'"', None), Delimiter::Byte(b','));
 }
 
 #[test]

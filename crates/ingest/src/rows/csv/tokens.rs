@@ -2,13 +2,30 @@
 
 use std::ops::Range;
 
+use super::super::options::Delimiter;
 use super::super::pieces::Boundary;
 
 /// How CSV is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Dialect {
-    pub(in super::super) delimiter: u8,
+    pub(in super::super) delimiter: Delimiter,
     pub(in super::super) quote: u8,
+    /// What lines begin with that are no rows.
+    pub(in super::super) comment: Option<u8>,
+}
+
+impl Dialect {
+    /// The bytes that separate fields: two for blanks, else twice the same.
+    fn separators(self) -> (u8, u8) {
+        match self.delimiter {
+            Delimiter::Byte(byte) => (byte, byte),
+            Delimiter::Blanks => (b' ', b'\t'),
+        }
+    }
+
+    fn is_blanks(self) -> bool {
+        self.delimiter == Delimiter::Blanks
+    }
 }
 
 /// A field of a row: where its text is, without quotes.
@@ -25,6 +42,18 @@ impl FieldRange {
         let start = u32::try_from(range.start).ok()?;
         let end = u32::try_from(range.end).ok()?.checked_mul(2)? | u32::from(is_quoted);
         Some(Self { start, end })
+    }
+
+    /// A field that its row lacks. No other begins there.
+    pub(in super::super) const MISSING: Self = Self { start: u32::MAX, end: 0 };
+
+    pub(in super::super) fn is_missing(self) -> bool {
+        self.start == u32::MAX
+    }
+
+    /// Whether nothing stands there, and no quotes either.
+    pub(in super::super) fn is_nothing(self) -> bool {
+        self.end == self.start.wrapping_mul(2)
     }
 
     pub(in super::super) fn is_quoted(self) -> bool {
@@ -113,10 +142,17 @@ impl<'b> Tokens<'b> {
         fields: &mut Vec<FieldRange>,
     ) -> Option<(u64, Result<(), Malformed>)> {
         loop {
+            if self.dialect.is_blanks() {
+                self.at += blanks(self.bytes.get(self.at..)?);
+            }
             match self.bytes.get(self.at..)? {
                 [] => return None,
                 [b'\n', ..] => self.at += 1,
                 [b'\r', b'\n', ..] => self.at += 2,
+                [b'\r', b'\r', b'\n', ..] => self.at += 3,
+                [first, rest @ ..] if Some(*first) == self.dialect.comment => {
+                    self.at += 1 + memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+                }
                 _ => break,
             }
             self.line += 1;
@@ -142,20 +178,39 @@ impl<'b> Tokens<'b> {
     fn plain(&mut self) -> (Option<FieldRange>, Behind) {
         let start = self.at;
         let rest = self.bytes.get(start..).unwrap_or_default();
-        let delimiter = self.dialect.delimiter;
-        let length = find_either(rest, delimiter, b'\n');
+        let length = match self.dialect.separators() {
+            (one, other) if one == other => find_either(rest, one, b'\n'),
+            (one, other) => memchr::memchr3(one, other, b'\n', rest),
+        };
         let end = start + length.unwrap_or(rest.len());
         let behind = self.pass(end);
-        let has_return = behind == Behind::Row
-            && end > start
-            && self.bytes.get(end - 1).is_some_and(|byte| *byte == b'\r');
-        (FieldRange::new(start..end - usize::from(has_return), false), behind)
+        let mut text_end = end;
+        // More than one is what some programs make of lines that ended with one already.
+        while behind == Behind::Row
+            && text_end > start
+            && self.bytes.get(text_end - 1).is_some_and(|byte| *byte == b'\r')
+        {
+            text_end -= 1;
+        }
+        (FieldRange::new(start..text_end, false), behind)
     }
 
     /// Passes over the delimiter or line end at `end`.
     fn pass(&mut self, end: usize) -> Behind {
+        let (one, other) = self.dialect.separators();
         match self.bytes.get(end) {
-            Some(byte) if *byte == self.dialect.delimiter => {
+            Some(byte) if self.dialect.is_blanks() && (*byte == one || *byte == other) => {
+                let behind = end + blanks(self.bytes.get(end..).unwrap_or_default());
+                match self.bytes.get(behind..).unwrap_or_default() {
+                    [] | [b'\n', ..] => self.pass(behind),
+                    [b'\r', b'\n', ..] => self.pass(behind + 1),
+                    _ => {
+                        self.at = behind;
+                        Behind::FieldRange
+                    }
+                }
+            }
+            Some(byte) if *byte == one => {
                 self.at = end + 1;
                 Behind::FieldRange
             }
@@ -221,13 +276,28 @@ impl Boundary for Dialect {
             return memchr::memrchr(b'\n', bytes).map(|at| at + 1);
         }
         let (mut at, mut end) = (0, None);
+        let (one, other) = self.separators();
         while let Some(first) = bytes.get(at) {
+            let is_at_line =
+                at.checked_sub(1).is_none_or(|before| bytes.get(before) == Some(&b'\n'));
+            if is_at_line && Some(*first) == self.comment {
+                // What looks like a quote there is none.
+                let rest = bytes.get(at..).unwrap_or_default();
+                let Some(length) = memchr::memchr(b'\n', rest) else { break };
+                at += length + 1;
+                end = Some(at);
+                continue;
+            }
             if *first == self.quote {
                 let Some(behind) = closing(bytes, at + 1, self.quote) else { break };
                 at = behind;
             }
             let rest = bytes.get(at..).unwrap_or_default();
-            let Some(length) = memchr::memchr2(self.delimiter, b'\n', rest) else { break };
+            let length = match one == other {
+                true => memchr::memchr2(one, b'\n', rest),
+                false => memchr::memchr3(one, other, b'\n', rest),
+            };
+            let Some(length) = length else { break };
             at += length + 1;
             if bytes.get(at - 1).is_some_and(|byte| *byte == b'\n') {
                 end = Some(at);
@@ -235,6 +305,11 @@ impl Boundary for Dialect {
         }
         end
     }
+}
+
+/// How many blanks bytes begin with.
+fn blanks(bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(bytes.len())
 }
 
 /// Just behind the quote that closes a field.

@@ -6,6 +6,7 @@ mod value;
 
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 use arrow_json::ReaderBuilder;
@@ -17,29 +18,47 @@ use self::shape::{Entries, fields_as_text};
 use self::value::Json;
 use super::assemble::Assembly;
 use super::convert::{Column, NullText};
-use super::infer::Seen;
+use super::infer::{Seen, Writing};
 use super::input::Opened;
 use super::options::ReadOptions;
-use super::pieces::{Cutter, Piece};
+use super::pieces::{Cutter, PIECE_BYTES, Piece};
 use super::report::{BadRow, Place, invalid};
 use super::schema::{ColumnLayout, FoundColumn};
 use super::workers::{ParsePiece, Parsed, Pieces};
-use super::{Rows, guard, names, nested};
+use super::{Opening, Rows, guard, names, nested};
 
 const WHAT: &str = "JSON";
 
-/// Opens JSON: reads a sample, and settles names and types by it.
-pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
-    let name = opened.name;
+/// The records of an input.
+fn begin(opened: Opened, options: &ReadOptions) -> (RecordForm, Cutter) {
     let form = RecordForm::of(&opened.start);
     let is_array = opened.start.trim_ascii_start().starts_with(b"[");
     let reader: Box<dyn Read + Send> =
         if is_array { Box::new(Closed::new(opened.reader)) } else { opened.reader };
-    let mut cutter = Cutter::new(&name, reader, Box::new(form), options.row_bytes_max);
-    let mut found = Vec::new();
-    if let Some(piece) = cutter.next(options.sample_bytes)? {
-        found = infer(&name, form, &piece, options)?;
+    let mut cutter = Cutter::new(&opened.name, reader, Box::new(form), options.row_bytes_max);
+    cutter.begins_behind(options.skip_lines);
+    (form, cutter)
+}
+
+/// Opens JSON: reads a sample, unless its columns are known, and settles types by it.
+pub(super) fn open(
+    opened: Opened,
+    options: &ReadOptions,
+    known: Option<Vec<FoundColumn>>,
+    may_repeat: bool,
+) -> Result<Opening> {
+    let name = opened.name.clone();
+    let (form, mut cutter) = begin(opened, options);
+    let is_sampled = known.is_none();
+    let mut found = known.unwrap_or_default();
+    if is_sampled && let Some(piece) = cutter.next(options.sample_bytes)? {
+        let mut entries = Entries::new(Writing::of(options));
+        look_at(form, &piece, options.sample_rows, &mut entries);
+        found = columns_of(&name, entries, options)?;
         cutter.give_back(piece);
+    }
+    if is_sampled && may_repeat && found.iter().any(FoundColumn::is_unclear) {
+        return Ok(Opening::Unclear);
     }
     // An empty input has no columns, so none can be missing.
     let mut options = options.clone();
@@ -47,33 +66,50 @@ pub(super) fn open(opened: Opened, options: &ReadOptions) -> Result<Rows> {
     let layout = ColumnLayout::new(&name, found, &options)?;
     let raw = fields_as_text(layout.schema.fields());
     let (schema, columns) = without_empty_groups(&layout);
+    let assembly = Assembly::new(&name, &schema, layout.time.as_deref(), &options);
+    let has_misfit = Arc::clone(&assembly.has_misfit);
     let rows = JsonRows {
-        assembly: Assembly::new(&name, &schema, &options),
+        assembly,
         form,
         raw: Arc::new(Schema::new(raw)),
         columns,
         batch_rows: options.batch_rows.max(1),
     };
-    let batches = Box::new(Pieces::new(cutter, Arc::new(rows), options.threads));
-    Ok(Rows { schema, time: layout.time, spoils_time: layout.spoils_time, batches })
+    Ok(Opening::Ready(Rows {
+        schema,
+        time: layout.time,
+        spoils_time: layout.spoils_time,
+        notes: layout.notes,
+        delimiter: None,
+        has_misfit,
+        batches: Box::new(Pieces::new(cutter, Arc::new(rows), options.threads)),
+    }))
 }
 
-/// The columns of the sample.
-fn infer(
-    input: &str,
-    form: RecordForm,
-    piece: &Piece,
-    options: &ReadOptions,
-) -> Result<Vec<FoundColumn>> {
-    let mut entries = Entries::default();
-    for (range, line) in
-        form.records(&piece.bytes, piece.line).into_iter().take(options.sample_rows)
-    {
+/// The columns as all records show them.
+pub(super) fn look_at_all(opened: Opened, options: &ReadOptions) -> Result<Vec<FoundColumn>> {
+    let name = opened.name.clone();
+    let (form, mut cutter) = begin(opened, options);
+    let mut entries = Entries::new(Writing::of(options));
+    while let Some(piece) = cutter.next(PIECE_BYTES)? {
+        look_at(form, &piece, usize::MAX, &mut entries);
+        entries.forget(options.schema.as_ref());
+    }
+    columns_of(&name, entries, options)
+}
+
+/// Adds the records of a piece, of which at most so many are looked at.
+fn look_at(form: RecordForm, piece: &Piece, rows_max: usize, entries: &mut Entries) {
+    for (range, line) in form.records(&piece.bytes, piece.line).into_iter().take(rows_max) {
         let record = piece.bytes.get(range).unwrap_or_default();
-        if let Ok(Json::Object(object)) = serde_json::from_slice(record) {
+        if let Ok(Json::Object(object)) = Json::parse(record) {
             object.iter().for_each(|(name, value)| entries.add(name, value, line));
         }
     }
+}
+
+/// The columns of records that were looked at.
+fn columns_of(input: &str, entries: Entries, options: &ReadOptions) -> Result<Vec<FoundColumn>> {
     let shapes = entries.into_shapes();
     names::check(input, shapes.iter().map(|(name, _)| name.as_str()))?;
     let expected = options.schema.as_ref();
@@ -227,7 +263,7 @@ impl JsonRows {
         if is_too_deep(record) {
             return whole(format!("is nested deeper than {} levels", records::DEPTH_MAX));
         }
-        let object = match serde_json::from_slice(record) {
+        let object = match Json::parse(record) {
             Ok(Json::Object(object)) => object,
             Ok(_) => return whole("is not a JSON object".to_owned()),
             Err(cause) => return whole(format!("is not JSON: {cause}")),
@@ -236,11 +272,12 @@ impl JsonRows {
             let text = value.to_string();
             let bad = |why: String| BadRow::value(place, &name, text.as_bytes(), why);
             let Ok(field) = self.raw.field_with_name(&name) else {
-                return bad(
+                self.assembly.has_misfit.store(true, Ordering::Relaxed);
+                let larger = self.assembly.larger_sample();
+                return bad(format!(
                     "is in a column that neither the sample nor the schema has; a larger sample \
-                     may have it"
-                        .to_owned(),
-                );
+                     may have it ({larger})"
+                ));
             };
             if !fits(&value, field.data_type()) {
                 return bad(format!("does not fit the column's type, {}", field.data_type()));

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Fields};
+use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef};
 
-use super::super::infer::{Role, Seen};
+use super::super::convert::Column;
+use super::super::infer::{Role, Seen, Writing};
 use super::super::report::Place;
-use super::super::schema::FoundColumn;
+use super::super::schema::{FoundColumn, as_type};
 use super::value::Json;
 
 /// What the values of one name look like.
@@ -24,19 +25,33 @@ pub(super) struct Shape {
 pub(super) struct Entries {
     shapes: Vec<(String, Shape)>,
     places: HashMap<String, usize>,
+    writing: Writing,
 }
 
 impl Entries {
+    /// None yet, of values that are written so.
+    pub(super) fn new(writing: Writing) -> Self {
+        Self { writing, ..Self::default() }
+    }
+
     pub(super) fn add(&mut self, name: &str, value: &Json, line: u64) {
         let place = self.places.get(name).and_then(|place| self.shapes.get_mut(*place));
         if let Some((_, shape)) = place {
             shape.add(value, line);
             return;
         }
-        let mut shape = Shape::default();
+        let mut shape = Shape::new(&self.writing);
         shape.add(value, line);
         self.places.insert(name.to_owned(), self.shapes.len());
         self.shapes.push((name.to_owned(), shape));
+    }
+
+    /// Forgets the values, but for what they say of their columns.
+    pub(super) fn forget(&mut self, expected: Option<&SchemaRef>) {
+        for (name, shape) in &mut self.shapes {
+            let field = expected.and_then(|schema| schema.field_with_name(name).ok());
+            shape.forget(field.map(|field| as_type(name, &shape.seen, field.data_type())).as_ref());
+        }
     }
 
     pub(super) fn into_shapes(self) -> Vec<(String, Shape)> {
@@ -45,25 +60,36 @@ impl Entries {
 }
 
 impl Shape {
+    fn new(writing: &Writing) -> Self {
+        Self { seen: Seen::new(writing), ..Self::default() }
+    }
+
     /// Adds a value of the record on this line.
     pub(super) fn add(&mut self, value: &Json, line: u64) {
         self.has_scalars |= matches!(value, Json::Boolean(_) | Json::Number(_) | Json::Text(_));
         match value {
             Json::Null => {}
-            Json::Boolean(_) => self.seen.add(b"true"),
-            Json::Number(text) => self.seen.add(text.as_bytes()),
-            Json::Text(text) => {
-                self.seen.add_text(text.as_bytes());
-                self.seen.stands_at(Place::Line(line));
-            }
+            Json::Boolean(_) => self.seen.add(b"true", Some(Place::Line(line))),
+            Json::Number(text) => self.seen.add(text.as_bytes(), Some(Place::Line(line))),
+            Json::Text(text) => self.seen.add_text(text.as_bytes(), Some(Place::Line(line))),
             Json::List(items) => {
-                let list = self.list.get_or_insert_default();
+                let list = self.list.get_or_insert_with(|| Box::new(Self::new(&Writing::nested())));
                 items.iter().for_each(|item| list.add(item, line));
             }
             Json::Object(entries) => {
-                let object = self.object.get_or_insert_default();
+                let object = self.object.get_or_insert_with(|| Entries::new(Writing::nested()));
                 entries.iter().for_each(|(name, value)| object.add(name, value, line));
             }
+        }
+    }
+
+    fn forget(&mut self, column: Option<&Column>) {
+        self.seen.forget(column);
+        if let Some(list) = &mut self.list {
+            list.forget(None);
+        }
+        if let Some(object) = &mut self.object {
+            object.forget(None);
         }
     }
 

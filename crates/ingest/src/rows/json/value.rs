@@ -1,9 +1,10 @@
-//! A JSON value as it is written: keys in their order, numbers as their text.
+//! A JSON value as it is written: keys in their order, numbers as their text, so that none is rounded.
 
 use std::fmt;
 
-use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use jiter::{Jiter, JiterError, JsonErrorType, Peek};
+
+use super::records::DEPTH_MAX;
 
 /// A value of a sample, or of a row that does not fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,55 +30,58 @@ impl fmt::Display for Json {
     }
 }
 
-struct Any;
-
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any)
+impl Json {
+    /// The one value that a text is; or why it is none.
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+        let mut jiter = Jiter::new(text);
+        let parsed = jiter.peek().and_then(|peek| value(&mut jiter, peek, 0));
+        let parsed = parsed.and_then(|value| jiter.finish().map(|()| value));
+        parsed.map_err(|error| match error.error_type {
+            jiter::JiterErrorType::JsonError(kind) => {
+                format!("{kind} at byte {}", error.index)
+            }
+            kind @ jiter::JiterErrorType::WrongType { .. } => {
+                format!("{kind} at byte {}", error.index)
+            }
+        })
     }
 }
 
-impl<'de> Visitor<'de> for Any {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+fn value(jiter: &mut Jiter<'_>, peek: Peek, depth: usize) -> Result<Json, JiterError> {
+    if depth > DEPTH_MAX {
+        let index = jiter.current_index();
+        let error_type = jiter::JiterErrorType::JsonError(JsonErrorType::RecursionLimitExceeded);
+        return Err(JiterError { error_type, index });
     }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Boolean(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(Json::Number(value.to_string()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(Json::Number(value.to_string()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        // With a point or an exponent always, as it was written with.
-        Ok(Json::Number(format!("{value:?}")))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(Json::Text(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Json, A::Error> {
-        Vec::deserialize(SeqAccessDeserializer::new(items)).map(Json::List)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
-        let mut object = Vec::new();
-        while let Some(entry) = entries.next_entry()? {
-            object.push(entry);
+    Ok(match peek {
+        Peek::Null => {
+            jiter.known_null()?;
+            Json::Null
         }
-        Ok(Json::Object(object))
-    }
+        Peek::True | Peek::False => Json::Boolean(jiter.known_bool(peek)?),
+        Peek::String => Json::Text(jiter.known_str()?.to_owned()),
+        Peek::Array => {
+            let mut items = Vec::new();
+            let mut next = jiter.known_array()?;
+            while let Some(peek) = next {
+                items.push(value(jiter, peek, depth + 1)?);
+                next = jiter.array_step()?;
+            }
+            Json::List(items)
+        }
+        Peek::Object => {
+            let mut entries = Vec::new();
+            let mut key = jiter.known_object()?.map(str::to_owned);
+            while let Some(name) = key {
+                let peek = jiter.peek()?;
+                entries.push((name, value(jiter, peek, depth + 1)?));
+                key = jiter.next_key()?.map(str::to_owned);
+            }
+            Json::Object(entries)
+        }
+        _ => {
+            let text = jiter.known_number_bytes(peek)?;
+            Json::Number(String::from_utf8_lossy(text).into_owned())
+        }
+    })
 }

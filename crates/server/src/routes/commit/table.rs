@@ -11,7 +11,7 @@ use timestrata_table::{OnMismatch, Table, TableOptions, TableWrite, parse_time};
 use super::step::Step;
 use crate::error::{Failure, Result};
 
-const KNOWN: &str = "rows or arrow, if_unchanged_since, time, key, tags, ids, compression and \
+const KNOWN: &str = "rows or arrow, if_unchanged_since, on_mismatch, time, key, tags, ids, compression and \
                      time_unit; or delete";
 
 /// Rows that are appended, and ranges of times whose earlier rows go.
@@ -21,6 +21,8 @@ pub(super) struct TablePart {
     table: Option<Table>,
     appended: Vec<(RecordBatch, Option<SeqNo>)>,
     deleted: Vec<KeyRange>,
+    /// Whether a step asked for wider columns, which counts for all rows of the table.
+    widens: bool,
 }
 
 impl TablePart {
@@ -37,6 +39,9 @@ impl TablePart {
         }
         let rows = rows_of(&mut step)?;
         let since = step.number("if_unchanged_since")?.map(SeqNo);
+        let mismatches = [("error", OnMismatch::Error), ("widen", OnMismatch::Widen)];
+        let on_mismatch = step.word("on_mismatch", &mismatches)?.unwrap_or_default();
+        self.widens |= on_mismatch == OnMismatch::Widen;
         let units = [
             ("s", TimeUnit::Second),
             ("ms", TimeUnit::Millisecond),
@@ -60,7 +65,7 @@ impl TablePart {
                     ..ReadOptions::default()
                 };
                 if known {
-                    read.expect_of(&Table::open(store, &name)?, OnMismatch::Error)?;
+                    read.expect_of(&Table::open(store, &name)?, on_mismatch)?;
                 }
                 read.time = options.time.clone().or(read.time);
                 open_bytes(bytes, "the rows", &read)?.collect::<StoreResult<Vec<_>>>()?
@@ -100,6 +105,9 @@ impl TablePart {
     /// What the commit is to do; `None`: nothing.
     pub(super) fn write(&self) -> Option<TableWrite<'static>> {
         let mut write = TableWrite::new(self.table.as_ref()?);
+        if self.widens {
+            write = write.on_mismatch(OnMismatch::Widen);
+        }
         for (batch, since) in &self.appended {
             write.append(batch.clone());
             if let Some(since) = since {

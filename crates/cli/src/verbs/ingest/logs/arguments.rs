@@ -38,7 +38,8 @@ pub(in crate::verbs::ingest) struct LogArgs {
     /// Longest message of a new log; a longer one becomes several entries. Default: 1 MiB.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(in crate::verbs::ingest) message_bytes_max: Option<usize>,
-    /// Lines of the first file that are left out: those that an earlier load has.
+    /// Lines at the beginning that are left out: of the first file of a log, as an earlier load has them; of each
+    /// file of a table.
     #[arg(long, value_name = "LINES", default_value_t = 0)]
     pub(in crate::verbs::ingest) skip_lines: u64,
     /// Sync each commit before the next, and not only all of them at the end.
@@ -88,7 +89,7 @@ impl LogArgs {
             labels,
             year,
             message_bytes_max,
-            skip_lines,
+            skip_lines: _,
             sync,
         } = self;
         let is_used = log_format.is_some()
@@ -98,12 +99,11 @@ impl LogArgs {
             || !labels.is_empty()
             || year.is_some()
             || message_bytes_max.is_some()
-            || *skip_lines > 0
             || *sync;
         match is_used {
             false => Ok(()),
             true => Err(Failure::usage(
-                "--log-format, --format-file, --each-line, --follow, --label, --year, --message-bytes-max, --skip-lines and --sync are \
+                "--log-format, --format-file, --each-line, --follow, --label, --year, --message-bytes-max and --sync are \
                  for logs",
                 "leave them out, or say --as logs",
             )),
