@@ -7,6 +7,7 @@ mod epochs;
 mod groups;
 mod json;
 mod other_readers;
+mod packed;
 mod proofs;
 mod published;
 mod records;
