@@ -39,7 +39,10 @@ fn by_zstd(values: &[String]) -> u64 {
 
 /// A number that looks like chance and is always the same.
 fn mixed(n: usize) -> u64 {
-    (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    (n as u64)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .rotate_left(31)
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
 #[test]
