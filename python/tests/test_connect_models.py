@@ -383,3 +383,32 @@ def test_many_entries_of_one_time_come_page_by_page(either: Any) -> None:
         *range(18_000, 20_000)[::-1], *range(9_000, 18_000)[::-1], *range(9_000)[::-1],
     ] or sorted(value for _, value in reversed(log)) == list(range(20_000))
     assert [value for _, value in log.last(10_000)] == list(range(10_000, 20_000))
+
+
+def test_limits_of_a_time_log_are_said_over_a_server_too(either: Any) -> None:
+    log = either.timelog("limited", unit="s", retention_age=60, min_ts=-5)
+    wanted = {"name": "limited", "codec": "cbor", "unit": "s", "retention_age": 60.0, "retention_bytes": None, "min_ts": -5}
+    assert log.describe() == wanted
+    with pytest.raises(ValueError, match="below min_ts"):
+        log.append(-6, "early")
+    log.append(-5, "on time")
+    # What is not asked for stays; what is set anew has no other bound.
+    again = either.timelog("limited", retention_bytes=10**9)
+    assert again.describe() == wanted | {"retention_bytes": 10**9}
+    log.set_retention(age=3600)
+    assert again.describe() == wanted | {"retention_age": 3600.0}
+    log.set_retention()
+    assert again.describe() == wanted | {"retention_age": None}
+    with pytest.raises(timestrata.AlreadyExistsError):
+        either.timelog("limited", min_ts=0)
+
+
+def test_a_commit_extends_a_time_log_over_a_server_too(either: Any) -> None:
+    log = either.timelog("extended")
+    with either.commit() as commit:
+        part = commit.timelog("extended")
+        part.extend([(2, (1, "b")), (1, dt.date(2024, 1, 1))])
+        part.extend([3], [None])
+        with pytest.raises(TypeError):
+            part.extend([(4, 4), (5, object())])
+    assert list(log) == [(1, dt.date(2024, 1, 1)), (2, (1, "b")), (3, None)]

@@ -219,3 +219,16 @@ def test_a_tail_of_a_store_that_is_read_only_sees_what_the_writer_commits(tmp_pa
                 return [first, await asyncio.wait_for(anext(tail), 60)]
 
             assert asyncio.run(follow()) == [(1, "before"), (2, "after")]
+
+
+def test_a_log_that_has_been_dropped_is_told_by_its_name(store: Store) -> None:
+    log = store.timelog("door")
+    log.append(1, "a")
+    store.drop("door")
+    uses = [lambda: len(log), lambda: log.append(2, "b"), lambda: log[1], lambda: list(log), lambda: log.max_ts()]
+    for use in uses:
+        with pytest.raises(timestrata.NotFoundError, match="time log 'door' has been dropped"):
+            use()
+    store.timelog("door").append(3, "c")
+    with pytest.raises(timestrata.NotFoundError, match="'door' has been dropped"):
+        log.append(4, "d")

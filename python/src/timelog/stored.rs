@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use timestrata_engine::{Durability, Result};
+use timestrata_engine::{Durability, ErrorKind, Result};
 use timestrata_timelog::{Timelog as TimelogModel, Unit};
 
 use super::by_path::PathUse;
 use super::iterator::TimelogIter;
 use crate::codec::{Decoder, encode};
-use crate::error::to_python;
+use crate::error::{refused, to_python};
 use crate::fork::Guarded;
 use crate::handle::Handle;
 use crate::interrupt::{detached, interruptible};
@@ -97,7 +97,8 @@ impl Stored {
             let append = |cells: &[timestrata_engine::Cell<'_>]| {
                 detached(value.py(), || log.append_cells(cells, durability))
             };
-            return typed.with_cells(time, value, append).map(|_| ());
+            let appended = typed.with_cells(time, value, append).map(|_| ());
+            return appended.map_err(|error| self.explained(error));
         }
         // Taken, not borrowed: encoding may run Python code that appends as well.
         let mut scratch = SCRATCH.take();
@@ -107,7 +108,7 @@ impl Stored {
         if scratch.capacity() <= SCRATCH_BYTES_MAX {
             SCRATCH.set(scratch);
         }
-        outcome
+        outcome.map_err(|error| self.explained(error))
     }
 
     pub(super) fn at<'py>(&self, py: Python<'py>, time: i64) -> PyResult<Bound<'py, PyList>> {
@@ -141,7 +142,20 @@ impl Stored {
         question: impl FnOnce(&TimelogModel) -> Result<T> + Send,
     ) -> PyResult<T> {
         let log = self.log()?;
-        detached(py, || question(log))
+        detached(py, || question(log)).map_err(|error| self.explained(error))
+    }
+
+    /// The error of a log that has been dropped, of which the store knows no more than a number.
+    fn explained(&self, error: PyErr) -> PyErr {
+        let (Ok(store), Ok(log)) = (self.handle.store(), self.log_even_closed()) else {
+            return error;
+        };
+        match store.stream_of(log.stream_id()) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => {
+                refused(ErrorKind::NotFound, format!("time log '{}' has been dropped", log.name()))
+            }
+            _ => error,
+        }
     }
 
     /// As [`Stored::ask`], for what may take long.
