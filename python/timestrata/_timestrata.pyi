@@ -190,8 +190,8 @@ class _Server:
     ) -> list[tuple[str, str]]: ...
     @staticmethod
     def log_statement(
-        names: list[str],
-        clocks: list[str],
+        names: Sequence[str],
+        clocks: Sequence[str],
         question: str,
         start: TableTime | None,
         end: TableTime | None,

@@ -269,8 +269,8 @@ class RemoteLogs(Remote):
         by: LogClock | None = None,
     ) -> Rows:
         """Count, sum and rank the entries that a filter finds, group by group, as `Logs.stats` does."""
-        asked = dict(_Server.log_parameters("", start, end, by))
-        return self._connection.rows("logs", self._name, "stats", filter=question, **asked)
+        asked = {**dict(_Server.log_parameters("", start, end, by)), "filter": question}
+        return self._connection.rows("logs", self._name, "stats", **asked)
 
     def context(self, timestamp: LogPlace, before: int = 5, after: int = 5) -> list[LogEntry]:
         """Give an entry with those around it, oldest first; none if there is no such entry."""
