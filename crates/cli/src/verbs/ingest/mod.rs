@@ -114,7 +114,7 @@ pub(crate) struct IngestArgs {
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     on_error: OnError,
     #[command(flatten)]
-    reading: reading::ReadingArgs,
+    reading: Box<reading::ReadingArgs>,
     #[command(flatten)]
     logs: logs::LogArgs,
 }
