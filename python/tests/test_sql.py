@@ -261,3 +261,67 @@ def test_views_and_materialised_views(tmp_path: Path) -> None:
             store.sql("DROP TABLE trades")
     with timestrata.open(path, mode="r") as store:
         assert [row["rows"] for row in store.sql(minutes).to_pylist()] == [1]
+
+
+# What SQL's users bring along
+
+
+def test_lists_are_parameters_of_whatever_kind_they_are(store: timestrata.Store, trades: timestrata.Table) -> None:
+    np, pd = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    query = "SELECT count(*) AS n FROM trades WHERE price IN ($1)"
+    for values in ([1.5, 9], (1.5, 9.0), {1.5}, frozenset([1.5]), np.array([1.5]), pd.Series([1.5]), pl.Series([1.5]), pa.array([1.5])):
+        assert store.sql(query, [values]).to_pylist() == [{"n": 1}], type(values)
+    times = [dt.datetime(2024, 5, 1, 10, tzinfo=dt.timezone.utc)]
+    query = "SELECT symbol FROM trades WHERE time = ANY($t)"
+    for moments in (times, np.array(["2024-05-01T10:00:00"], "datetime64[ns]"), pd.Series(times), ["2024-05-01 10:00"]):
+        assert store.sql(query, {"t": moments}).to_pylist() == [{"symbol": "A"}]
+    assert store.sql("SELECT count(*) AS n FROM trades WHERE symbol NOT IN ($1)", [[]]).to_pylist() == [{"n": 3}]
+    assert [row["price"] for row in trades.scan(where="symbol IN ($1)", params=[["B"]])] == [2.5]
+    with pytest.raises(timestrata.InvalidArgumentError, match="one type"):
+        store.sql("SELECT $1", [[1, "x"]])
+
+
+def test_a_query_reads_frames_beside_tables(store: timestrata.Store, trades: timestrata.Table) -> None:
+    pd, pl, pa = pytest.importorskip("pandas"), pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    columns = {"symbol": ["A", "B"], "Name": ["Acme", "Beta"]}
+    query = "SELECT name, sum(price) AS total FROM trades JOIN names USING (symbol) GROUP BY name ORDER BY 1"
+    for frame in (columns, pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns), [{"symbol": "A", "Name": "Acme"}, {"symbol": "B", "Name": "Beta"}]):
+        rows = store.sql(query, tables={"names": frame})
+        assert rows.to_pylist() == [{"Name": "Acme", "total": 5.0}, {"Name": "Beta", "total": 2.5}], type(frame)
+    # What the caller changes or lets go of afterwards is not what was asked.
+    frame = pd.DataFrame({"x": [1, 2, 3]})
+    rows = store.sql("SELECT sum(x) AS s FROM f", tables={"f": frame})
+    frame.loc[0, "x"] = 100
+    del frame
+    assert rows.to_pylist() == rows.to_pylist() == [{"s": 6}]
+    with pytest.raises(timestrata.InvalidArgumentError, match="the store has 'trades'"):
+        store.sql("SELECT 1", tables={"Trades": columns})
+    with pytest.raises(TypeError):
+        store.sql("SELECT 1", tables={"x": 7})
+    store.sql("INSERT INTO trades SELECT now(), symbol, 1 FROM names", tables={"names": columns})
+    assert trades.count() == 5
+
+
+def test_rows_are_updated_and_tables_altered(store: timestrata.Store) -> None:
+    rooms = store.table("rooms", key=["room"])
+    rooms.append({"time": ["2024-05-01", "2024-05-01"], "room": ["hall", "attic"], "people": [1, 2]})
+    assert rooms.alter(add={"note": "string"}, widen={"people": "float64"})
+    assert not rooms.alter(widen={"people": "float64"})
+    done = store.sql("UPDATE rooms SET people = people + 0.5, note = $1 WHERE ROOM = 'hall'", ["more"])
+    assert done.to_pylist() == [{"count": 1}]
+    assert store.sql("SELECT people, note FROM rooms ORDER BY room").to_pylist() == [
+        {"people": 2.0, "note": None}, {"people": 1.5, "note": "more"},
+    ]  # fmt: skip
+    with pytest.raises(timestrata.AlreadyExistsError):
+        rooms.alter(add={"note": "string"})
+    with pytest.raises(timestrata.InvalidArgumentError, match="does not hold those of"):
+        rooms.alter(widen={"people": "int64"})
+
+
+def test_maps_are_dicts(store: timestrata.Store) -> None:
+    pa = pytest.importorskip("pyarrow")
+    kind = pa.map_(pa.string(), pa.int64())
+    maps = pa.table({"m": pa.array([[("a", 1), ("b", None)], None, [("a", 1), ("a", 2)]], kind)})
+    found = store.sql("SELECT m FROM t", tables={"t": maps}).to_pylist()
+    assert found == [{"m": {"a": 1, "b": None}}, {"m": None}, {"m": [("a", 1), ("a", 2)]}]
