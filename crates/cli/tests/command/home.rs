@@ -13,7 +13,7 @@ fn at_home(runner: &Runner, arguments: &[&str]) -> Ran {
 fn a_tilde_leads_home_wherever_a_path_is_taken() {
     let runner = Runner::new();
     runner.dir("home");
-    runner.file("home/rows.csv", "time,x\n1,2\n");
+    runner.file("home/rows.csv", "time,x\n2024-05-01,2\n");
     for arguments in [
         &["ingest", "~/s", "t", "~/rows.csv", "--as", "table"][..],
         &["query", "~/s", "t", "--format", "csv"],

@@ -23,6 +23,7 @@ fn a_time_log_is_made_described_and_removed() {
     let made = server.json("PUT", "/timelogs/door", &json!({ "unit": "us" })).data();
     let expected = json!({
         "name": "door", "codec": "cbor", "unit": "us", "first_time": null, "last_time": null,
+        "min_ts": null, "retention_age": null, "retention_bytes": null,
     });
     assert_eq!(made, expected);
     assert_eq!(server.json("PUT", "/timelogs/door", &json!({ "unit": "us" })).data(), expected);

@@ -124,6 +124,7 @@ fn put_partition(text: &mut String, topic: &Topic, partition: u32) {
 fn known_then(options: &impl std::fmt::Debug) -> String {
     format!("{options:?}")
         .replace(", groups_age_ns: None", "")
+        .replace(", clock: Some(Timestamp)", "")
         .replace(", compression: None", "")
         .replace(", compression: Some(Usual)", "")
 }
