@@ -130,7 +130,7 @@ def test_a_server_stops_in_good_order(number: signal.Signals, tmp_path: Path) ->
             assert server.stderr is not None
             url = server.stderr.readline().split()[-1]
             request = urllib.request.Request(
-                f"{url}/tables/t/ingest", b"time,x\n1,2\n", {"content-type": "text/csv"}
+                f"{url}/tables/t/ingest", b"time,x\n2024-05-01,2\n", {"content-type": "text/csv"}
             )
             with urllib.request.urlopen(request, timeout=SECONDS_MAX) as answer:
                 assert answer.status == 200

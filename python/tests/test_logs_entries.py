@@ -310,6 +310,7 @@ def test_a_log_is_opened_as_it_was_made(store: Store) -> None:
         "columns": [],
         "retention_age": 60.0,
         "retention_bytes": None,
+        "clock": "timestamp",
         "compression": "zstd",
     }
     assert store.logs("app").message_bytes_max == 2_000

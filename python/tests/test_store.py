@@ -99,9 +99,9 @@ def test_a_tilde_leads_home(
     monkeypatch.chdir(here)
     with timestrata.open(kind("~/a.store")) as store:
         assert store.path == home / "a.store"
-        store.table("t").ingest(io.BytesIO(b"time,x\n1,2\n"), format="csv")
+        store.table("t").ingest(io.BytesIO(b"time,x\n2024-05-01,2\n"), format="csv")
         store.backup(kind("~/copy"))
-        (home / "more.csv").write_text("time,x\n2,3\n")
+        (home / "more.csv").write_text("time,x\n2024-05-02,3\n")
         store.table("t").ingest(kind("~/more.csv"))
         assert len(store.table("t")) == 2
     with timestrata.Timelog(path=kind("~/log.store")):

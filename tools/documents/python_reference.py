@@ -35,7 +35,7 @@ SECTIONS = {
     "-table": ("Python, tables", "[guide](../guides/table.md)", ["Table", "Rows", "RowsIter"]),
     "-timelog": ("Python, time logs", "[guide](../guides/timelog.md)", ["Timelog", "TimelogIter", "PageSpan", "PageSpanIter", "PageSpanObjectsView", "register_type", "UnknownValue", "cbor_encode", "cbor_decode"]),
     "-logs": ("Python, logs", "[guide](../guides/logs.md), [filters](filters.md)", ["Logs", "LogEntry", "LogEntries", "LogEntriesIter", "LogTail", "LogBucket", "LogFacet"]),
-    "-topic": ("Python, topics", "[guide](../guides/topic.md)", ["Topic", "Record", "Receipt", "Producer", "Consumer", "SigningKey", "Proof", "verify", "verify_consistency"]),
+    "-topic": ("Python, topics", "[guide](../guides/topic.md)", ["Topic", "Record", "Receipt", "Producer", "Consumer", "SigningKey", "Proof", "verify", "verify_consistency", "verify_checkpoints"]),
     "-graph": ("Python, graphs", "[guide](../guides/graph.md)", ["GraphView", "Graph", "Block", "Edge", "Walk", "Route"]),
     "-server": ("Python, servers", "[guide](../guides/servers.md)", ["connect", "RemoteStore", "RemoteTable", "RemoteTimelog", "RemoteTimelogIter", "RemoteLogs", "RemoteLogTail", "RemoteTopic", "RemoteProducer", "RemoteConsumer", "RemoteGraph", "RemoteCommit", "RemoteCommitTable", "RemoteCommitTopic", "RemoteCommitLogs", "RemoteCommitGraph", "RemoteCommitTimelog", "RemoteChanges"]),
 }  # fmt: skip
@@ -50,13 +50,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 PACKAGE = ROOT / "python" / "timestrata"
 STUBS = PACKAGE / "_timestrata.pyi"
 # What is written in Python itself, and says its types there.
+KINDS = PACKAGE / "kinds.py"
 REMOTE = PACKAGE / "remote"
 
 
 def text(package: ModuleType, page: str) -> str:
     """A page, by its ending in `SECTIONS`."""
     is_remote = page == "-server"
-    stubs = members_of(sorted(REMOTE.glob("*.py")) if is_remote else [STUBS])
+    stubs = members_of(sorted(REMOTE.glob("*.py")) if is_remote else [STUBS, KINDS])
     package = importlib.import_module("timestrata.remote") if is_remote else package
     title, beside, names = SECTIONS[page]
     own = [f"`{name}`" for name in names if not name.endswith("Iter")]

@@ -124,7 +124,7 @@ impl Store {
     /// >>> store.sql("SELECT sum(x) AS total FROM t WHERE time > $1", ["2024-05-01"]).to_pylist()
     /// [{'total': 2}]
     /// >>> rooms = {"x": [1, 2], "room": ["hall", "attic"]}
-    /// >>> store.sql("SELECT room FROM t JOIN rooms USING (x) WHERE x IN ($1)", [[2, 3]], tables={"rooms": rooms}).to_pylist()
+    /// >>> store.sql("SELECT room FROM t JOIN rooms USING (x) WHERE t.x IN ($1)", [[2, 3]], tables={"rooms": rooms}).to_pylist()
     /// [{'room': 'attic'}]
     #[pyo3(signature = (query, params=None, *, tables=None, timeout=None))]
     fn sql(

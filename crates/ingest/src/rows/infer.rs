@@ -215,12 +215,14 @@ impl Seen {
         if number::is_whole(text) {
             return self.whole(text);
         }
-        if let Some(class) = self.time_class(text, place) {
-            return class;
-        }
         let pointed = pointed(text, self.writing.decimal.unwrap_or(b'.'));
         if !number::is_number(&pointed) {
-            return if self.is_with_comma(text) { COMMA } else { TEXT };
+            // A date has three parts and a number two, so that most values need no second look.
+            let time = self.time_class(text, place);
+            return time.unwrap_or_else(|| if self.is_with_comma(text) { COMMA } else { TEXT });
+        }
+        if let Some(instant) = Instant::parse(text) {
+            return class_of(instant);
         }
         let value = number::float(&pointed).unwrap_or_default();
         if value.is_infinite() && pointed.iter().any(u8::is_ascii_digit) {

@@ -272,7 +272,7 @@ impl Opened {
         options.found_time = match (&self.time, self.source.format()) {
             (Some(time), _) => FoundTime::Column(time.clone()),
             // Rows of a program, which has types of its own: they are as those that are appended.
-            (None, Format::ArrowStream) if self.may_be_numbers() => FoundTime::Unknown,
+            (None, Format::ArrowStream) if self.may_have_times() => FoundTime::Unknown,
             (None, _) => FoundTime::Missing(self.source.spoils_time()),
         };
         if let Some((field, _)) = &self.added_time {
@@ -280,13 +280,18 @@ impl Opened {
         }
     }
 
-    /// Whether a column of whole numbers is called as the time is.
-    fn may_be_numbers(&self) -> bool {
+    /// Whether a column of whole numbers, or of text, is called as the time is.
+    fn may_have_times(&self) -> bool {
         let schema = self.source.schema();
-        let is_called_so = |field: &Field| names::preferred_for_time(field.name()).is_some();
-        let mut numbers =
-            schema.fields().iter().filter(|field| field.data_type() == &DataType::Int64);
-        numbers.any(|field| is_called_so(field))
+        let is_one = |data_type: &DataType| {
+            matches!(
+                data_type,
+                DataType::Int64 | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+            )
+        };
+        schema.fields().iter().any(|field| {
+            is_one(field.data_type()) && names::preferred_for_time(field.name()).is_some()
+        })
     }
 
     fn spelling(&self) -> super::Spelling {
