@@ -237,7 +237,8 @@ impl Seen {
     }
 
     fn whole(&mut self, text: &[u8]) -> u16 {
-        self.loses_digits |= number::loses_digits(text);
+        // Once one does, the others need no look, which takes a while.
+        self.loses_digits = self.loses_digits || number::loses_digits(text);
         let may_be_day = text.len() == DAY_DIGITS;
         let orders = std::str::from_utf8(text).ok().filter(|_| may_be_day).and_then(DateOrders::of);
         let before = self.days.unwrap_or(DateOrders::ANY);
