@@ -1,14 +1,14 @@
 //! Long work with the GIL released, in which Ctrl-C is heard nevertheless.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use timestrata_engine::Result;
+use timestrata_engine::{Io, Result};
 
 use crate::error::to_python;
 
@@ -16,6 +16,31 @@ use crate::error::to_python;
 pub(crate) const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 /// How many rows are converted before signals are looked for again.
 pub(crate) const SIGNAL_ROWS: usize = 4_096;
+/// How long a call keeps the interpreter from other threads. They ask for it after 5 ms: who lets go of it sooner, unasked,
+/// has it again before one of them has woken up.
+const TURN_NS: u64 = 6_000_000;
+
+static SURROUNDINGS: LazyLock<Io> = LazyLock::new(Io::os);
+
+/// The turns that other threads have while a call goes on.
+pub(crate) struct Turns {
+    /// When they had the last one.
+    last_ns: u64,
+}
+
+impl Turns {
+    pub(crate) fn new() -> Self {
+        Self { last_ns: SURROUNDINGS.clock.monotonic_ns() }
+    }
+
+    /// Lets others have one, where they have waited for it by now. No lock may be held.
+    pub(crate) fn give(&mut self, py: Python<'_>) {
+        if SURROUNDINGS.clock.monotonic_ns().saturating_sub(self.last_ns) >= TURN_NS {
+            py.detach(|| ());
+            self.last_ns = SURROUNDINGS.clock.monotonic_ns();
+        }
+    }
+}
 
 thread_local! {
     /// Whether this thread is in [`detached`], and what a signal's handler has raised there.

@@ -331,6 +331,7 @@ PLAIN: dict[str, Callable[[World, random.Random], Any]] = {
     "memoryview": lambda world, rng: memoryview(b"memory"),
     "Buffer": lambda world, rng: rng.choice((b"block", bytearray(b"block"), memoryview(bytes(40)))),
     "datetime": _time,
+    "date": lambda world, rng: dt.date(2024, 5, rng.randrange(1, 32)),
     "timedelta": lambda world, rng: dt.timedelta(seconds=rng.randrange(100)),
     "UUID": lambda world, rng: uuid.UUID(int=rng.randrange(2**128)),
     "Path": _path,

@@ -11,7 +11,7 @@ use super::iterator::TimelogIter;
 use super::stored::Stored;
 use super::{Asked, Timelog};
 use crate::error::invalid;
-use crate::interrupt::SIGNAL_ROWS;
+use crate::interrupt::{SIGNAL_ROWS, Turns};
 use crate::typed::{batches_as_stream, batches_as_table};
 
 /// Rows that are converted at once.
@@ -53,7 +53,7 @@ impl Timelog {
         exports.call_method1("check_form", (form,))?;
         let entries = Self::between(slf, t1, t2)?;
         let (times, values) = (PyList::empty(py), PyList::empty(py));
-        let mut turns = Turns::default();
+        let mut turns = RowTurns::new();
         while let Some((time, object)) = entries.get().next_entry(py)? {
             times.append(time)?;
             values.append(object)?;
@@ -91,7 +91,7 @@ impl Timelog {
         let py = slf.py();
         let entries = Self::between(slf, t1, t2)?;
         let dict = PyDict::new(py);
-        let mut turns = Turns::default();
+        let mut turns = RowTurns::new();
         while let Some((time, object)) = entries.get().next_entry(py)? {
             dict.set_item(time, object)?;
             turns.row(py)?;
@@ -308,15 +308,21 @@ impl Timelog {
 }
 
 /// Other threads have their turn, and signals are heard, each so many rows.
-#[derive(Default)]
-struct Turns(usize);
+struct RowTurns {
+    rows: usize,
+    turns: Turns,
+}
 
-impl Turns {
+impl RowTurns {
+    fn new() -> Self {
+        Self { rows: 0, turns: Turns::new() }
+    }
+
     fn row(&mut self, py: Python<'_>) -> PyResult<()> {
-        self.0 += 1;
-        if self.0.is_multiple_of(SIGNAL_ROWS) {
+        self.rows += 1;
+        if self.rows.is_multiple_of(SIGNAL_ROWS) {
             py.check_signals()?;
-            py.detach(|| ());
+            self.turns.give(py);
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use super::memory::After;
 use super::object::Object;
 use super::{Asked, State, Timelog, Times, closed};
 use crate::error::{timelog_error, wrong_type};
-use crate::interrupt::SIGNAL_ROWS;
+use crate::interrupt::{SIGNAL_ROWS, Turns};
 use crate::rows;
 use crate::timestamp::timestamp;
 use crate::typed::is_arrow;
@@ -70,7 +70,12 @@ impl Timelog {
     }
 
     /// Stores rows of a log in memory, all or none. `rows` is empty then, but where none were.
-    fn store(&self, py: Python<'_>, rows: &mut Vec<(i64, Object)>) -> PyResult<()> {
+    fn store(
+        &self,
+        py: Python<'_>,
+        rows: &mut Vec<(i64, Object)>,
+        turns: &mut Turns,
+    ) -> PyResult<()> {
         let mut is_checked = false;
         let (mut done, mut busy) = (0, Ok(()));
         // What is left goes where no lock is held, also if the log is closed between two parts.
@@ -95,8 +100,8 @@ impl Timelog {
             if done - before < TURN_ROWS || rows.len() == 0 {
                 return busy;
             }
-            // Other threads have their turn. What they see of the rows are the first ones.
-            py.detach(|| ());
+            // What other threads see of the rows are the first ones.
+            turns.give(py);
         }
     }
 
@@ -135,6 +140,7 @@ struct MemoryWriter<'a> {
     skips: bool,
     skipped: u64,
     taken: usize,
+    turns: Turns,
     /// Rows after which those so far are stored.
     chunk_rows: usize,
     /// The write that filled the queue of flushes: told when all is stored.
@@ -171,13 +177,13 @@ impl MemoryWriter<'_> {
         if self.taken.is_multiple_of(SIGNAL_ROWS) {
             py.check_signals()?;
             // An iterator of no Python code never lets other threads have their turn.
-            py.detach(|| ());
+            self.turns.give(py);
         }
         Ok(())
     }
 
     fn store(&mut self, py: Python<'_>) -> PyResult<()> {
-        match self.log.store(py, &mut self.rows) {
+        match self.log.store(py, &mut self.rows, &mut self.turns) {
             Err(error) if self.rows.is_empty() && is_busy(py, &error) => {
                 self.busy = Some(error);
                 Ok(())
@@ -214,6 +220,7 @@ impl Timelog {
             skips,
             skipped: 0,
             taken: 0,
+            turns: Turns::new(),
             chunk_rows: if is_atomic { usize::MAX } else { CHUNK_ROWS },
             busy: None,
         };
@@ -390,7 +397,8 @@ impl Timelog {
         }
         match self.ask(|_| ())? {
             Asked::Answer(()) => {
-                self.store(timestamps.py(), &mut times.into_iter().zip(values).collect())
+                let mut rows = times.into_iter().zip(values).collect();
+                self.store(timestamps.py(), &mut rows, &mut Turns::new())
             }
             Asked::Of(stored) => {
                 let py = timestamps.py();
