@@ -8,7 +8,6 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::runner::{Ran, Runner, Running};
 
@@ -28,13 +27,6 @@ fn line(number: usize) -> String {
 
 fn lines(numbers: std::ops::Range<usize>) -> String {
     numbers.map(line).collect()
-}
-
-fn await_entries(runner: &Runner, following: &mut Running, entries: u64) {
-    while runner.rows("store", "app") < entries {
-        assert!(!following.has_ended(), "following ended");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn signal(following: &Running, name: &str) {
@@ -63,11 +55,11 @@ fn a_followed_file_goes_on_where_another_start_has_ended() {
     let log = runner.path("app.log");
     append(&log, &lines(0..10));
     let mut following = runner.start(&follow(&["app.log"]));
-    await_entries(&runner, &mut following, 10);
+    runner.await_rows("app", &mut following, 10);
     append(&log, &lines(10..15));
     // A line without an end isn't one yet.
     append(&log, line(15).trim_end());
-    await_entries(&runner, &mut following, 15);
+    runner.await_rows("app", &mut following, 15);
     let ran = stop(following);
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
     assert!(ran.err.contains("app.log: read as plain"), "{ran:?}");
@@ -77,7 +69,7 @@ fn a_followed_file_goes_on_where_another_start_has_ended() {
     append(&log, "\n");
     append(&log, &lines(16..20));
     let mut following = runner.start(&follow(&["app.log"]));
-    await_entries(&runner, &mut following, 20);
+    runner.await_rows("app", &mut following, 20);
     let ran = stop(following);
     assert!(ran.err.contains("followed: 5 entries"), "{ran:?}");
     assert_eq!(numbers(&runner), (0..20).collect::<Vec<_>>());
@@ -90,11 +82,11 @@ fn each_line_comes_once_through_rotation_and_kills() {
     let mut written = 0;
     append(&log, &lines(0..1));
     for round in 0..6 {
+        let before = if round == 0 { 0 } else { runner.rows("store", "app") };
         let mut following = runner.start(&follow(&["app.log"]));
         for _ in 0..5 {
             append(&log, &lines(written + 1..written + 400));
             written += 399;
-            std::thread::sleep(Duration::from_millis(30 * (round % 3)));
         }
         if round % 2 == 1 {
             // While it is read, or unread in part.
@@ -102,14 +94,15 @@ fn each_line_comes_once_through_rotation_and_kills() {
             append(&log, &lines(written + 1..written + 50));
             written += 49;
         }
-        // In the middle of whatever it does.
-        await_entries(&runner, &mut following, 1);
+        // Killed at its beginning, in the middle of whatever it does, and where all is read.
+        let least = [1, before + 1, written as u64 + 1][round % 3];
+        runner.await_rows("app", &mut following, least);
         signal(&following, "-KILL");
         following.wait_with_stdin_open();
         runner.ok(&["check", "store"]);
     }
     let mut following = runner.start(&follow(&["app.log"]));
-    await_entries(&runner, &mut following, written as u64 + 1);
+    runner.await_rows("app", &mut following, written as u64 + 1);
     stop(following);
     let numbers = numbers(&runner);
     assert!(numbers.iter().copied().eq(0..=written), "{} of {written}", numbers.len());
@@ -121,14 +114,14 @@ fn a_file_that_is_copied_and_cut_loses_nothing_that_its_copy_has() {
     let log = runner.path("app.log");
     append(&log, &lines(0..10));
     let mut following = runner.start(&follow(&["app.log"]));
-    await_entries(&runner, &mut following, 10);
+    runner.await_rows("app", &mut following, 10);
     std::fs::copy(&log, runner.path("app.log.1")).unwrap();
     // What was written behind what was read, and before the cut.
     append(&runner.path("app.log.1"), &lines(10..12));
     std::fs::File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
-    await_entries(&runner, &mut following, 12);
+    runner.await_rows("app", &mut following, 12);
     append(&log, &lines(12..15));
-    await_entries(&runner, &mut following, 15);
+    runner.await_rows("app", &mut following, 15);
     let ran = stop(following);
     assert!(ran.err.contains("app.log: was cut"), "{ran:?}");
     assert_eq!(numbers(&runner), (0..15).collect::<Vec<_>>());
@@ -140,7 +133,7 @@ fn what_was_rotated_away_and_packed_meanwhile_is_read_to_its_end() {
     let log = runner.path("app.log");
     append(&log, &lines(0..10));
     let mut following = runner.start(&follow(&["app.log"]));
-    await_entries(&runner, &mut following, 10);
+    runner.await_rows("app", &mut following, 10);
     stop(following);
     append(&log, &lines(10..20));
     let packed = std::fs::File::create(runner.path("app.log.1.gz")).unwrap();
@@ -152,7 +145,7 @@ fn what_was_rotated_away_and_packed_meanwhile_is_read_to_its_end() {
     for _ in 0..2 {
         // The second time there is nothing more.
         let mut following = runner.start(&follow(&["app.log"]));
-        await_entries(&runner, &mut following, 25);
+        runner.await_rows("app", &mut following, 25);
         stop(following);
     }
     assert_eq!(numbers(&runner), (0..25).collect::<Vec<_>>());
@@ -165,11 +158,11 @@ fn a_pattern_takes_files_that_come_later() {
     append(&runner.path("logs/a.log"), &lines(0..5));
     append(&runner.path("logs/other.txt"), &lines(100..101));
     let mut following = runner.start(&follow(&["logs/*.log"]));
-    await_entries(&runner, &mut following, 5);
+    runner.await_rows("app", &mut following, 5);
     append(&runner.path("logs/b.log"), &lines(5..8));
-    await_entries(&runner, &mut following, 8);
+    runner.await_rows("app", &mut following, 8);
     append(&runner.path("logs/a.log"), &lines(8..10));
-    await_entries(&runner, &mut following, 10);
+    runner.await_rows("app", &mut following, 10);
     stop(following);
     assert_eq!(numbers(&runner), (0..10).collect::<Vec<_>>());
 }

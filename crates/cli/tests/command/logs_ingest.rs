@@ -2,12 +2,11 @@
 
 use std::io::Write;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::logs::json_lines;
-use crate::runner::{Runner, Running};
+use crate::runner::Runner;
 
 const ACCESS: &str = "\
 83.149.9.216 - - [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 203 \"-\" \"curl/8\"
@@ -27,14 +26,6 @@ fn entries(runner: &Runner) -> Vec<Value> {
 /// Lines `first..end` of a log whose lines are numbered.
 fn numbered(lines: std::ops::Range<u32>) -> String {
     lines.map(|number| format!("line {number}\n")).collect()
-}
-
-/// Waits until the log has so many entries.
-fn await_entries(runner: &Runner, writer: &mut Running, entries: u64) {
-    while runner.rows("store", "app") < entries {
-        assert!(!writer.has_ended(), "the load ended");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -171,9 +162,9 @@ fn what_comes_slowly_is_stored_as_it_comes_and_an_interrupted_load_can_go_on() {
     let runner = Runner::new();
     let mut writer = runner.start(&ingest(&["-"]));
     writer.stdin().write_all(numbered(0..1_000).as_bytes()).unwrap();
-    await_entries(&runner, &mut writer, 1_000);
+    runner.await_rows("app", &mut writer, 1_000);
     writer.stdin().write_all(b"line 1000\nline 10").unwrap();
-    await_entries(&runner, &mut writer, 1_001);
+    runner.await_rows("app", &mut writer, 1_001);
     let id = writer.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     let ran = writer.wait_with_stdin_open();

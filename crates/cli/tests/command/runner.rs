@@ -115,6 +115,13 @@ impl Runner {
         let info: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
         info["streams"][0]["rows"].as_u64().unwrap()
     }
+
+    /// Waits until a stream of `store` has so many rows. Each look is a process, and takes as long as one does.
+    pub(crate) fn await_rows(&self, name: &str, writer: &mut Running, rows: u64) {
+        while self.rows("store", name) < rows {
+            assert!(!writer.has_ended(), "the writer has ended");
+        }
+    }
 }
 
 impl Ran {

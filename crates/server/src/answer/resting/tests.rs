@@ -1,0 +1,62 @@
+use timestrata_engine::{Durability, Settings, Store};
+use timestrata_logs::{Clock, Logs, LogsOptions, NewEntry};
+
+use super::*;
+
+/// Entries of which some are long, in an order of their senders that is not that of their arrivals.
+fn logs() -> Logs {
+    let store = Store::memory(Settings::default()).unwrap();
+    let logs = Logs::create(&store, "app", &LogsOptions::default()).unwrap();
+    let entry = |number: usize| {
+        let length = if number.is_multiple_of(50) { 700_000 } else { 10 };
+        let mut entry = NewEntry::new(format!("m{number} {}", "x".repeat(length)));
+        entry.source_time = Some(((number * 37) % 500) as i64);
+        entry
+    };
+    let entries: Vec<_> = (0..500).map(entry).collect();
+    logs.write_many(&entries, Durability::Written).unwrap();
+    logs
+}
+
+fn numbers(batches: impl Iterator<Item = Result<Entries>>) -> Vec<String> {
+    let mut numbers = Vec::new();
+    for batch in batches {
+        let batch = batch.unwrap();
+        let bytes = batch.bytes(0..batch.len());
+        assert!(bytes <= BATCH_BYTES, "{bytes} bytes are on their way at once");
+        let names = batch.iter().map(|entry| entry.message().split(' ').next().map(str::to_owned));
+        numbers.extend(names.flatten());
+    }
+    numbers
+}
+
+#[test]
+fn hits_that_rest_go_on_where_they_were() {
+    let logs = logs();
+    let view = logs.snapshot().unwrap();
+    for by in [Clock::Timestamp, Clock::SourceTime] {
+        for (newest_first, limit) in [(false, None), (true, None), (false, Some(123))] {
+            for filter in ["", "/m\\d*[13579] /"] {
+                let mut query = Query::of(filter).unwrap();
+                (query.by, query.newest_first, query.limit) = (Some(by), newest_first, limit);
+                let expected: Vec<String> = view
+                    .search(&query)
+                    .unwrap()
+                    .flat_map(|batch| {
+                        let batch = batch.unwrap();
+                        let name = |text: &str| text.split(' ').next().unwrap().to_owned();
+                        batch.iter().map(|entry| name(entry.message())).collect::<Vec<_>>()
+                    })
+                    .collect();
+                let mut hits = RestingHits::new(&view, &query).unwrap();
+                assert_eq!(numbers(&mut hits), expected);
+                let mut hits = RestingHits::new(&view, &query).unwrap();
+                let resting = std::iter::from_fn(|| {
+                    hits.rest();
+                    hits.next()
+                });
+                assert_eq!(numbers(resting), expected, "{by} {newest_first} {limit:?} {filter}");
+            }
+        }
+    }
+}
