@@ -152,6 +152,25 @@ fn what_was_rotated_away_and_packed_meanwhile_is_read_to_its_end() {
 }
 
 #[test]
+fn a_file_that_has_the_number_of_one_that_is_gone_is_another_one() {
+    let runner = Runner::new();
+    let log = runner.path("app.log");
+    append(&log, &lines(0..10));
+    let mut following = runner.start(&follow(&["app.log"]));
+    runner.await_rows("app", &mut following, 10);
+    stop(following);
+    append(&log, &lines(10..20));
+    std::fs::copy(&log, runner.path("app.log.1")).unwrap();
+    // Written anew in place: the number stays, whatever the file system does with those of files that are gone. It is
+    // longer than what was read before.
+    std::fs::write(&log, lines(20..45)).unwrap();
+    let mut following = runner.start(&follow(&["app.log"]));
+    runner.await_rows("app", &mut following, 45);
+    stop(following);
+    assert_eq!(numbers(&runner), (0..45).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_pattern_takes_files_that_come_later() {
     let runner = Runner::new();
     runner.dir("logs");

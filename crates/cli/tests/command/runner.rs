@@ -7,6 +7,9 @@ use std::process::{Child, ChildStdin, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+/// So often is looked for rows that are on their way: minutes.
+const LOOKS_MAX: usize = 20_000;
+
 /// A directory for one test: files of the user, and a store at `store`.
 pub(crate) struct Runner {
     dir: TempDir,
@@ -116,11 +119,18 @@ impl Runner {
         info["streams"][0]["rows"].as_u64().unwrap()
     }
 
-    /// Waits until a stream of `store` has so many rows. Each look is a process, and takes as long as one does.
+    /// Waits until a stream of `store` has so many rows. Each look is a process, and takes as long as one does; rows that
+    /// never come are a failure, and keep nobody waiting for good.
     pub(crate) fn await_rows(&self, name: &str, writer: &mut Running, rows: u64) {
-        while self.rows("store", name) < rows {
-            assert!(!writer.has_ended(), "the writer has ended");
+        let mut found = 0;
+        for _ in 0..LOOKS_MAX {
+            found = self.rows("store", name);
+            if found >= rows {
+                return;
+            }
+            assert!(!writer.has_ended(), "the writer has ended with {found} of {rows} rows");
         }
+        panic!("'{name}' has {found} rows of {rows} after {LOOKS_MAX} looks");
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use globset::{Glob, GlobMatcher};
 use indicatif::ProgressBar;
@@ -117,7 +118,8 @@ impl Found {
         })
     }
 
-    /// Whether it has the number of a file that is read. Numbers are used again, for others.
+    /// Whether it has the number of a file. Numbers are used again, for others: whose is it says
+    /// [`continues`](Self::continues) too, unless the file is open.
     pub(super) fn is(&self, place: &Place) -> bool {
         (self.device, self.inode) == (place.device, place.inode)
     }
@@ -149,12 +151,6 @@ impl Found {
         read.map_err(|cause| could_not_read(&self.path, &cause))?;
         Ok(head)
     }
-}
-
-/// What a file that is where it was begins with now; `None` where it isn't there any more.
-pub(super) fn head_of(place: &Place) -> Option<Vec<u8>> {
-    let found = Found::at(Path::new(&place.path)).filter(|found| found.is(place))?;
-    found.head().ok().filter(|head| head.starts_with(&place.head))
 }
 
 /// A file beside the one that was read that is the same under another name, or a copy of it, packed or not; and has
@@ -190,13 +186,14 @@ pub(super) fn beside(place: &Place) -> Result<Option<Found>> {
     Ok(None)
 }
 
-/// Opens a file behind what was read of it.
+/// Opens a file behind what was read of it, if it is the one that begins so.
 #[expect(clippy::disallowed_types, reason = "a user's file, not a file of a store")]
 pub(super) fn opener(
     found: Found,
-    offset: u64,
+    place: &Place,
     shared: Arc<Shared>,
 ) -> impl FnOnce() -> Result<Box<dyn Read>> + Send + 'static {
+    let (offset, known) = (place.offset, place.head.clone());
     move || {
         let failed = |cause: io::Error| could_not_read(&found.path, &cause);
         if found.is_packed {
@@ -206,8 +203,11 @@ pub(super) fn opener(
         }
         let mut file = std::fs::File::open(&found.path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        if (metadata.dev(), metadata.ino()) != (found.device, found.inode) {
+        let mut head = Vec::new();
+        file.by_ref().take(known.len() as u64).read_to_end(&mut head).map_err(failed)?;
+        if (metadata.dev(), metadata.ino()) != (found.device, found.inode) || head != known {
             // Another one has its name by now, which the next look finds.
+            shared.is_replaced.store(true, Ordering::Relaxed);
             return Ok(Box::new(io::empty()));
         }
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;

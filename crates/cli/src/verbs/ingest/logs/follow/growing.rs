@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::places::HEAD_BYTES;
+
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
 /// A line that has no end for so long is handed on in parts.
@@ -23,6 +25,10 @@ pub(super) struct Shared {
     pub(super) is_finished: AtomicBool,
     /// It has become shorter than what was read of it.
     pub(super) is_truncated: AtomicBool,
+    /// Another file had its name, and perhaps its number, when it was opened.
+    pub(super) is_replaced: AtomicBool,
+    /// It was read to an end that stays one, not until nothing more was wanted.
+    pub(super) is_read_whole: AtomicBool,
     /// Bytes that were read of it, from its beginning.
     pub(super) read: AtomicU64,
     ends: Mutex<LineEnds>,
@@ -37,12 +43,15 @@ struct LineEnds {
     ends: VecDeque<u64>,
     /// Where what was handed on ends.
     given: u64,
+    /// What the file begins with, as far as that is wanted.
+    head: Vec<u8>,
 }
 
 impl Shared {
-    /// Begins behind so many bytes.
-    pub(super) fn behind(offset: u64) -> Arc<Self> {
-        let ends = LineEnds { end: offset, given: offset, ..LineEnds::default() };
+    /// Begins behind so many bytes of a file whose first ones are known.
+    pub(super) fn behind(offset: u64, head: &[u8]) -> Arc<Self> {
+        let head = head.to_vec();
+        let ends = LineEnds { end: offset, given: offset, head, ..LineEnds::default() };
         Arc::new(Self { ends: Mutex::new(ends), read: offset.into(), ..Self::default() })
     }
 
@@ -64,9 +73,19 @@ impl Shared {
         ends.end
     }
 
+    /// What the file begins with: it is known again by that.
+    pub(super) fn head(&self) -> Vec<u8> {
+        self.ends().head.clone()
+    }
+
     fn note(&self, given: &[u8]) {
         let mut ends = self.ends();
         let begin = ends.given;
+        if let Some(known) = (ends.head.len() as u64).checked_sub(begin) {
+            let wanted = HEAD_BYTES.saturating_sub(ends.head.len());
+            let fresh = given.iter().skip(usize::try_from(known).unwrap_or(usize::MAX));
+            ends.head.extend(fresh.take(wanted));
+        }
         let newlines = given.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         let found = newlines.map(|(place, _)| begin + place as u64 + 1);
         ends.ends.extend(found);
@@ -84,6 +103,13 @@ impl<R: Read> Read for Noted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.reader.read(buffer)?;
         self.shared.note(buffer.get(..length).unwrap_or_default());
+        if length == 0 && !buffer.is_empty() {
+            let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+            let is_whole = is(&self.shared.is_finished)
+                && !is(&self.shared.is_over)
+                && !is(&self.shared.is_truncated);
+            self.shared.is_read_whole.store(is_whole, Ordering::Relaxed);
+        }
         Ok(length)
     }
 }
@@ -177,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_waits_for_it_unless_nobody_writes_any_more() {
-        let shared = Shared::behind(0);
+        let shared = Shared::behind(0, b"");
         let mut reader = growing("one\ntwo\nthr", &shared);
         let mut buffer = [0; 100];
         assert_eq!(reader.read(&mut buffer).unwrap(), 8);
@@ -185,12 +211,24 @@ mod tests {
         shared.is_finished.store(true, Ordering::Relaxed);
         assert_eq!(reader.read(&mut buffer).unwrap(), 3);
         assert_eq!(shared.end_of(3), 11);
+        assert!(!shared.is_read_whole.load(Ordering::Relaxed));
         assert_eq!(reader.read(&mut buffer).unwrap(), 0);
+        assert!(shared.is_read_whole.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn what_is_left_when_nothing_more_is_wanted_was_not_read_whole() {
+        let shared = Shared::behind(0, b"");
+        shared.is_finished.store(true, Ordering::Relaxed);
+        let mut reader = growing("one\ntwo\n", &shared);
+        shared.is_over.store(true, Ordering::Relaxed);
+        assert_eq!(reader.read(&mut [0; 100]).unwrap(), 0);
+        assert!(!shared.is_read_whole.load(Ordering::Relaxed));
     }
 
     #[test]
     fn ends_of_lines_are_counted_from_where_reading_began() {
-        let shared = Shared::behind(100);
+        let shared = Shared::behind(100, b"");
         let mut reader = growing("a\n\nbc\n", &shared);
         shared.is_finished.store(true, Ordering::Relaxed);
         let mut buffer = [0; 2];
@@ -200,8 +238,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_file_begins_with_grows_with_what_is_read() {
+        // Known up to the middle of a line that is read once more.
+        let shared = Shared::behind(4, b"one\ntw");
+        let mut reader = growing("two\nthree\n", &shared);
+        let mut buffer = [0; HEAD_BYTES];
+        assert_eq!(reader.read(&mut buffer).unwrap(), 10);
+        assert_eq!(shared.head(), b"one\ntwo\nthree\n");
+        let shared = Shared::behind(0, b"");
+        let mut reader = growing(&"a line\n".repeat(HEAD_BYTES), &shared);
+        while shared.end_of(HEAD_BYTES as u64) < 7 * HEAD_BYTES as u64 {
+            reader.read(&mut buffer).unwrap();
+        }
+        assert_eq!(shared.head().len(), HEAD_BYTES);
+        // Of one that is read from further on nothing is known.
+        let shared = Shared::behind(100, b"one");
+        assert_eq!(growing("x\n", &shared).read(&mut buffer).unwrap(), 2);
+        assert_eq!(shared.head(), b"one");
+    }
+
+    #[test]
     fn a_file_that_became_shorter_ends() {
-        let shared = Shared::behind(0);
+        let shared = Shared::behind(0, b"");
         let mut reader = growing("one\n", &shared);
         reader.reader.length = |_| Ok(0);
         let mut buffer = [0; 100];

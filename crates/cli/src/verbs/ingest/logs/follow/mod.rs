@@ -182,7 +182,10 @@ impl Follower<'_> {
     fn read_what_was_rotated_away(&mut self) -> Result<()> {
         for place in self.known.clone() {
             let path = Path::new(&place.path);
-            let is_there = Found::at(path).is_some_and(|found| found.is(&place));
+            let is_there = match Found::at(path).filter(|found| found.is(&place)) {
+                Some(found) => found.continues(&place)?,
+                None => false,
+            };
             if !place.is_done && !is_there && self.watched.has(path) {
                 self.rest_of(place)?;
             }
@@ -208,9 +211,9 @@ impl Follower<'_> {
             // One of a file of formats that isn't named this time is guessed anew.
             options.format = self.formats.find(&place.format).ok();
         }
-        let shared = Shared::behind(place.offset);
+        let shared = Shared::behind(place.offset, &place.head);
         shared.is_finished.store(is_rotated, Ordering::Relaxed);
-        let opener = files::opener(found.clone(), place.offset, Arc::clone(&shared));
+        let opener = files::opener(found.clone(), &place, Arc::clone(&shared));
         let clock = Some(Arc::clone(&self.io.clock));
         let reading = Reading::of(found.path.clone(), opener, options, clock, 0)?;
         reading.gather_into(Target {
@@ -265,11 +268,8 @@ impl Follower<'_> {
         for followed in self.followed.iter_mut().filter(|followed| followed.is_touched) {
             let Followed { place, shared, .. } = followed;
             place.offset = shared.end_of(followed.lines);
-            place.is_done = followed.is_ended && shared.is_finished.load(Ordering::Relaxed);
-            if place.head.len() < places::HEAD_BYTES {
-                // What it begins with has grown with it; of one that is gone it stays.
-                place.head = files::head_of(place).unwrap_or_else(|| place.head.clone());
-            }
+            place.is_done = followed.is_ended && shared.is_read_whole.load(Ordering::Relaxed);
+            place.head = shared.head();
         }
         let touched: Vec<&Place> = self
             .followed
@@ -308,14 +308,16 @@ impl Follower<'_> {
         self.followed = rest;
         for Followed { place, shared, .. } in ended {
             self.known.retain(|known| known.id != place.id);
-            if !shared.is_truncated.load(Ordering::Relaxed) {
-                self.known.push(place);
-                continue;
+            let is_cut = shared.is_truncated.load(Ordering::Relaxed);
+            if is_cut {
+                let bytes = counted(place.offset, "byte");
+                tell(format_args!("{}: was cut; {bytes} of it were read", place.path));
             }
-            let bytes = counted(place.offset, "byte");
-            tell(format_args!("{}: was cut; {bytes} of it were read", place.path));
-            // What was not read of it may be in a copy.
-            self.rest_of(place)?;
+            match is_cut || shared.is_replaced.load(Ordering::Relaxed) {
+                // What was not read of it may have another name, or be in a copy.
+                true => self.rest_of(place)?,
+                false => self.known.push(place),
+            }
         }
         Ok(())
     }
