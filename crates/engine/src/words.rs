@@ -11,16 +11,50 @@ pub fn is_word_char(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// A character in the case that words are compared in. ASCII and the rest keep apart, so that an ASCII
-/// word is found by comparing bytes: the Kelvin sign is no `k`.
+/// A character in the case that words are compared in: the lower one of its upper one, so that both sigmas
+/// are one letter, and the micro sign is a mu. ASCII and the rest keep apart, so that an ASCII word is found by
+/// comparing bytes: the Kelvin sign is no `k`. What changes its length keeps apart too, as `ß` from `SS`.
 pub fn fold(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
     }
-    let mut lower = c.to_lowercase();
-    match (lower.next(), lower.next()) {
-        (Some(one), None) if !one.is_ascii() => one,
-        _ => c,
+    // Scripts of East Asia, which have no cases, and many letters.
+    if ('\u{2e80}'..'\u{a640}').contains(&c) {
+        return c;
+    }
+    let upper = only(c.to_uppercase()).unwrap_or(c);
+    let is_other = |lower: &char| !lower.is_ascii();
+    let lower = only(upper.to_lowercase()).filter(is_other);
+    lower.or_else(|| only(c.to_lowercase()).filter(is_other)).unwrap_or(c)
+}
+
+fn only(mut characters: impl Iterator<Item = char>) -> Option<char> {
+    characters.next().filter(|_| characters.next().is_none())
+}
+
+/// Letters that earlier builds folded others apart from, such as the sigma that ends words, in order.
+const FOLDED_MORE_SINCE: [char; 19] =
+    ['β', 'ε', 'θ', 'ι', 'κ', 'μ', 'π', 'ρ', 'σ', 'φ', 'в', 'д', 'о', 'с', 'т', 'ъ', 'ѣ', 'ṡ', 'ꙋ'];
+
+/// Of what letters a word is, by how far builds agree on how they are told and folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Letters {
+    /// All builds agree.
+    Ascii,
+    /// Builds with the same version of Unicode agree, however they fold.
+    Unchanged,
+    /// Builds that fold alike agree.
+    Any,
+}
+
+impl Letters {
+    /// Of a folded word.
+    pub(crate) fn of(folded: &str) -> Self {
+        if folded.is_ascii() {
+            return Self::Ascii;
+        }
+        let has_changed = |c: char| FOLDED_MORE_SINCE.binary_search(&c).is_ok();
+        if folded.contains(has_changed) { Self::Any } else { Self::Unchanged }
     }
 }
 
@@ -199,6 +233,32 @@ mod tests {
     fn ascii_and_the_rest_keep_apart() {
         assert_eq!(words("\u{212A}elvin"), ["\u{212A}elvin"]);
         assert_eq!(fold('\u{130}'), '\u{130}');
+    }
+
+    #[test]
+    fn both_sigmas_are_one_letter() {
+        assert_eq!(words("ΟΔΟΣ οδος"), ["οδοσ", "οδοσ"]);
+        assert_eq!(words("5 µs"), ["5", "μs"]);
+    }
+
+    /// As builds folded before, by the lower case alone.
+    fn folded_before(c: char) -> char {
+        let lower = only(c.to_lowercase()).filter(|lower| lower.is_ascii() == c.is_ascii());
+        lower.unwrap_or(c)
+    }
+
+    #[test]
+    fn letters_that_are_folded_otherwise_than_before_are_known() {
+        for c in '\0'..=char::MAX {
+            let folded = fold(c);
+            let is_known = FOLDED_MORE_SINCE.contains(&folded);
+            assert!(is_known || folded == folded_before(c), "{c:?}");
+            assert!(folded == c || !('\u{2e80}'..'\u{a640}').contains(&c), "{c:?}");
+        }
+        assert!(FOLDED_MORE_SINCE.is_sorted());
+        assert_eq!(Letters::of("disk"), Letters::Ascii);
+        assert_eq!(Letters::of("été"), Letters::Unchanged);
+        assert_eq!(Letters::of("οδοσ"), Letters::Any);
     }
 
     fn texts(item: &[u8]) -> Result<Vec<String>, minicbor::decode::Error> {

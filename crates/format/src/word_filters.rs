@@ -8,8 +8,9 @@ use crate::header::{open_sealed, sealed};
 pub struct WordFilters {
     /// Format version of this structure and of the filters.
     pub format_version: u32,
-    /// Major version of Unicode by which letters and digits outside ASCII were told.
-    pub unicode: u32,
+    /// How letters and digits outside ASCII were told and folded: the major version of Unicode, and 256 times the way of
+    /// folding.
+    pub letters: u32,
     /// Where the first filter begins in the file.
     pub offset: u64,
     /// Bytes of each block's filter; 0: the block has none, and may have any word.
@@ -21,7 +22,7 @@ impl WordFilters {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(24 + 4 * self.lengths.len());
         out.extend_from_slice(&self.format_version.to_le_bytes());
-        out.extend_from_slice(&self.unicode.to_le_bytes());
+        out.extend_from_slice(&self.letters.to_le_bytes());
         out.extend_from_slice(&self.offset.to_le_bytes());
         out.extend_from_slice(&(self.lengths.len() as u32).to_le_bytes());
         self.lengths.iter().for_each(|length| out.extend_from_slice(&length.to_le_bytes()));
@@ -32,12 +33,12 @@ impl WordFilters {
     pub fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
         let (format_version, mut input) =
             open_sealed(bytes, "word filters checksum", "word filters version")?;
-        let unicode = input.u32("Unicode version")?;
+        let letters = input.u32("Unicode version")?;
         let offset = input.u64("offset of word filters")?;
         let lengths = input
             .list(4, "number of word filters", |input| input.u32("length of a word filter"))?;
         input.finish("word filters")?;
-        Ok(Self { format_version, unicode, offset, lengths })
+        Ok(Self { format_version, letters, offset, lengths })
     }
 }
 
@@ -53,7 +54,7 @@ mod tests {
     fn word_filters_with_any_flipped_bit_or_cut_are_damaged() {
         let whole = WordFilters {
             format_version: FORMAT_VERSION,
-            unicode: 16,
+            letters: 16 | 1 << 8,
             offset: 4096,
             lengths: vec![64, 0, 96],
         };

@@ -6,5 +6,8 @@
 //! What is read comes from anybody: no bytes make this crate panic, and memory is bounded.
 #![forbid(unsafe_code)]
 
+mod encoding;
 pub mod lines;
 pub mod rows;
+
+pub use encoding::Encoding;

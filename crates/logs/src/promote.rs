@@ -5,7 +5,8 @@ use hashbrown::HashMap;
 use super::layout::{ColumnKind, Layout, may_have_column};
 use super::{Fields, Scalar};
 
-/// One entry of so many is looked at.
+/// One entry of so many is looked at; each one of a log without such columns, until something was decided: many logs
+/// are small, or written by processes that end soon.
 const ONE_OF: u32 = 16;
 /// Entries that are looked at before something is decided.
 const SAMPLES: u32 = 128;
@@ -19,6 +20,7 @@ const COUNTED_MAX: usize = 512;
 pub(super) struct Sampler {
     seen: u32,
     samples: u32,
+    has_decided: bool,
     counts: HashMap<String, Count>,
 }
 
@@ -40,7 +42,9 @@ impl Sampler {
         columns_max: usize,
     ) -> Option<Vec<(String, ColumnKind)>> {
         self.seen = self.seen.wrapping_add(1);
-        if !self.seen.is_multiple_of(ONE_OF) || layout.promoted.len() >= columns_max {
+        let is_looked_at =
+            self.seen.is_multiple_of(ONE_OF) || (!self.has_decided && layout.promoted.is_empty());
+        if !is_looked_at || layout.promoted.len() >= columns_max {
             return None;
         }
         self.samples += 1;
@@ -70,7 +74,7 @@ impl Sampler {
 
     /// One that goes on where this one is in its count of entries, with nothing seen.
     pub(super) fn branch(&self) -> Self {
-        Self { seen: self.seen, ..Self::default() }
+        Self { seen: self.seen, has_decided: self.has_decided, ..Self::default() }
     }
 
     /// Takes in what a [`branch`](Self::branch) has seen; as [`see`](Self::see).
@@ -81,6 +85,7 @@ impl Sampler {
         columns_max: usize,
     ) -> Option<Vec<(String, ColumnKind)>> {
         self.seen = branch.seen;
+        self.has_decided |= branch.has_decided;
         if layout.promoted.len() >= columns_max {
             return None;
         }
@@ -109,7 +114,7 @@ impl Sampler {
         }
         let mut chosen = self.choose(columns_max - layout.promoted.len());
         chosen.retain(|(name, _)| layout.find(name).is_none());
-        *self = self.branch();
+        *self = Self { has_decided: true, ..self.branch() };
         (!chosen.is_empty()).then_some(chosen)
     }
 

@@ -186,6 +186,13 @@ impl Layers {
         self.read(key, "a path", |text| Some((!text.is_empty()).then(|| PathBuf::from(text))))
     }
 
+    fn paths(&self, key: &str) -> Result<Vec<PathBuf>> {
+        self.read(key, "paths with commas between", |text| {
+            let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty());
+            Some(paths.map(PathBuf::from).collect())
+        })
+    }
+
     /// The line protocol of logs, if it is spoken. What is wrong is told in any case.
     fn log_tcp(&self) -> Result<Option<LogTcpConfig>> {
         let form = "empty, or an address such as \"127.0.0.1:5260\"";
@@ -284,6 +291,7 @@ impl Layers {
             tails_max: self.number("limits.tails_max")?,
             wait_max: self.duration("limits.wait_max")?,
             waits_max: self.number("limits.waits_max")?,
+            log_format_files: self.paths("logs.format_files")?,
             key_file: self.path("topics.key_file")?,
             checkpoint_interval: self.checkpoint_interval()?,
             requests_max: self.number("limits.requests_max")?,
@@ -361,6 +369,8 @@ pub struct Config {
     pub wait_max: Duration,
     /// Requests that wait for records at once.
     pub waits_max: usize,
+    /// Files of formats of lines.
+    pub log_format_files: Vec<PathBuf>,
     /// File of the key that signs checkpoints.
     pub key_file: Option<PathBuf>,
     /// How often partitions of topics that have new records are signed by themselves.

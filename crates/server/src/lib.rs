@@ -38,6 +38,7 @@ mod retry;
 mod routes;
 mod serve;
 mod shared_sync;
+mod small_file;
 mod state;
 mod tls;
 mod topic_handles;

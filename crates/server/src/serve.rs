@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use timestrata_engine::{Error, ErrorKind, Io, Result, Store};
+use timestrata_ingest::lines::LogFormats;
 use timestrata_sql::{Sql, SqlOptions};
 use timestrata_topic::{KeyFile, Topic};
 use tokio::sync::{Semaphore, watch};
@@ -24,6 +25,7 @@ use crate::members::Members;
 use crate::metrics::Metrics;
 use crate::routes;
 use crate::shared_sync::SharedSync;
+use crate::small_file;
 use crate::state::{AppState, ServerState};
 use crate::tls::{self, Tls};
 use crate::topic_handles::TopicHandles;
@@ -75,6 +77,7 @@ impl Server {
         let (told, appended) = watch::channel(0_u64);
         Topic::listen(&store, move || told.send_modify(|count| *count = count.wrapping_add(1)));
         let key = config.key_file.as_deref().map(|path| KeyFile::open(&io, path)).transpose()?;
+        let log_formats = log_formats(&io, &config)?;
         let shared = ServerState {
             requests: Arc::new(Semaphore::new(config.requests_max)),
             tails: Arc::new(Semaphore::new(config.tails_max)),
@@ -85,6 +88,7 @@ impl Server {
             shared_sync: SharedSync::new(&store),
             appended,
             key,
+            log_formats,
             metrics: Metrics::new(),
             io,
             store,
@@ -190,4 +194,15 @@ pub fn init_logs(config: &Config) {
     let filtered = lines.with_filter(config.log_filter.clone());
     // Somebody may have set it up already; theirs stays.
     let _ = tracing_subscriber::registry().with(filtered).try_init();
+}
+
+/// Formats that are known, with those of the files that the configuration names.
+fn log_formats(io: &Io, config: &Config) -> Result<LogFormats> {
+    let mut formats = LogFormats::default();
+    for path in &config.log_format_files {
+        let text = small_file::read(io, path, "a file of formats (logs.format_files)")?;
+        let text = String::from_utf8_lossy(&text);
+        formats = formats.with_file(&text, &path.display().to_string())?;
+    }
+    Ok(formats)
 }

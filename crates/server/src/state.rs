@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use timestrata_engine::{ErrorKind, Io, RunningQuery, Store, duration_of_text};
 use timestrata_graph::Graph;
+use timestrata_ingest::lines::LogFormats;
 use timestrata_logs::{Logs, LogsOptions};
 use timestrata_sql::Sql;
 use timestrata_table::Table;
@@ -56,6 +57,8 @@ pub(crate) struct ServerState {
     pub(crate) members: Members,
     /// How often something was appended to a topic.
     pub(crate) appended: watch::Receiver<u64>,
+    /// Formats of lines that are known, with those of the files.
+    pub(crate) log_formats: LogFormats,
     /// What signs checkpoints.
     pub(crate) key: Option<KeyFile>,
     /// Whether the server was told to stop: what has no end of its own ends then.

@@ -3,7 +3,7 @@
 //! Invariant: what is shown was whole and fitted together when it was read. Files that don't, in the middle of
 //! being replaced or for good, are told of, and the last ones that did stay.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,16 +12,15 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{InconsistentKeys, ServerConfig};
 use timestrata_engine::locks::RwLock;
-use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
+use timestrata_engine::{Error, ErrorKind, Io, Result};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::TlsConfig;
+use crate::small_file;
 use crate::state::AppState;
 
 /// How often one looks whether there is another certificate.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// A chain of certificates with the longest keys is less.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The certificate of now, and where the next one will be.
 #[derive(Debug)]
@@ -119,22 +118,13 @@ fn wrong(path: &Path, why: impl std::fmt::Display) -> Error {
 
 impl TlsConfig {
     fn read(&self, io: &Io) -> Result<Pem> {
-        let read = |path: &PathBuf, what: &str| {
-            let bytes = || {
-                let file = io.disk.open(path, OpenMode::Read)?;
-                let length = file.len()?;
-                if length > FILE_BYTES_MAX {
-                    return Ok(Err(wrong(path, format!("{length} bytes are too long for {what}"))));
-                }
-                let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-                file.read_at(0, &mut bytes)?;
-                Ok(Ok(bytes))
-            };
-            bytes().unwrap_or_else(|error| Err(Error::io(&format!("read {what}"), path, error)))
-        };
         Ok(Pem {
-            certificate: read(&self.certificate, "the certificate (server.tls_cert)")?,
-            key: read(&self.key, "its key (server.tls_key)")?,
+            certificate: small_file::read(
+                io,
+                &self.certificate,
+                "the certificate (server.tls_cert)",
+            )?,
+            key: small_file::read(io, &self.key, "its key (server.tls_key)")?,
         })
     }
 

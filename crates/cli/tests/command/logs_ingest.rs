@@ -23,6 +23,26 @@ fn entries(runner: &Runner) -> Vec<Value> {
     json_lines(&runner.ok(&search))
 }
 
+#[test]
+fn logs_in_other_encodings_are_read_and_not_followed() {
+    let runner = Runner::new();
+    let text = "\u{feff}2026-10-18 18:01:47 [error] Öl\r\n2026-10-18 18:01:48 [warn] Käse\r\n";
+    let utf_16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    runner.file("wide.log", utf_16);
+    runner.file("old.log", b"K\xe4se\n");
+    runner.ok(&ingest(&["wide.log", "--skip-lines", "1"]));
+    runner.ok(&ingest(&["old.log", "--encoding", "windows-1252"]));
+    let entries = entries(&runner);
+    assert_eq!(
+        (entries[0]["message"].as_str(), entries[0]["level"].as_str()),
+        (Some("Käse"), Some("warn"))
+    );
+    assert_eq!(entries[1]["message"], "Käse");
+    runner.fails(&ingest(&["wide.log", "--skip-lines", "9"]), 2, &["wide.log has 2 lines"]);
+    runner.fails(&ingest(&["old.log", "--encoding", "klingon"]), 2, &["'klingon'"]);
+    runner.fails(&ingest(&["wide.log", "--follow"]), 2, &["'wide.log' is not UTF-8", "iconv"]);
+}
+
 /// Lines `first..end` of a log whose lines are numbered.
 fn numbered(lines: std::ops::Range<u32>) -> String {
     lines.map(|number| format!("line {number}\n")).collect()

@@ -14,7 +14,7 @@ use timestrata_format::WordFilters;
 
 use super::checked::CheckedFile;
 use crate::scan::SoughtWord;
-use crate::words::{self, hash};
+use crate::words::{self, Letters, hash};
 use crate::{Result, Stream};
 
 /// Bits of a filter for each different word. With 12, about one word in 200 that a block doesn't have
@@ -36,7 +36,9 @@ const SALTS: [u32; 8] = [
 ];
 
 /// The Unicode version by which this build tells letters and digits.
-pub(super) const UNICODE: u32 = UNICODE_VERSION.0 as u32;
+const UNICODE: u32 = UNICODE_VERSION.0 as u32;
+/// The same, and how this build folds letters: in its second way, in which both sigmas are one.
+pub(super) const LETTERS: u32 = UNICODE | 1 << 8;
 
 /// The filter of a block of rows; empty where something in it is no text and no CBOR, so that
 /// nobody can tell which words it has.
@@ -173,8 +175,8 @@ fn masks(hash: u64) -> impl Iterator<Item = [u8; 4]> {
 /// Where the filters of a file's words lie.
 #[derive(Debug)]
 pub(super) struct BlockWords {
-    /// Letters and digits outside ASCII are told as this build tells them.
-    same_unicode: bool,
+    /// What letters this build tells and folds as the one did that wrote the filters.
+    alike: Letters,
     /// Where each block's filter begins in the file; and the end of the last one.
     ends: Vec<u64>,
 }
@@ -188,7 +190,12 @@ impl BlockWords {
             end
         });
         let ends = std::iter::once(filters.offset).chain(ends).collect();
-        Self { same_unicode: filters.unicode == UNICODE, ends }
+        let alike = match filters.letters {
+            LETTERS => Letters::Any,
+            UNICODE => Letters::Unchanged,
+            _ => Letters::Ascii,
+        };
+        Self { alike, ends }
     }
 
     /// False only if no row of the block has the word.
@@ -198,7 +205,7 @@ impl BlockWords {
         block: usize,
         word: &SoughtWord,
     ) -> Result<bool> {
-        if !word.is_ascii && !self.same_unicode {
+        if word.letters > self.alike {
             return Ok(true);
         }
         let ends =

@@ -345,7 +345,7 @@ impl RunWriter {
             .map_err(|error| self.failed("write the words of a run", error))?;
         Ok(Some(WordFilters {
             format_version: FORMAT_VERSION,
-            unicode: word_filter::UNICODE,
+            letters: word_filter::LETTERS,
             offset,
             lengths,
         }))

@@ -7,14 +7,15 @@ use timestrata_format::{KeyRange, LeadKey};
 
 use super::StreamView;
 use super::view::blocks_met;
-use crate::{Error, ErrorKind, Result, words};
+use crate::words::{self, Letters};
+use crate::{Error, ErrorKind, Result};
 
 /// A word that rows must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SoughtWord {
     pub(crate) hash: u64,
-    /// Other builds than this one may have told other letters from the rest.
-    pub(crate) is_ascii: bool,
+    /// Other builds than this one may have told other letters from the rest, or folded them otherwise.
+    pub(crate) letters: Letters,
 }
 
 /// What rows are wanted for, as far as blocks of cold runs can tell that they have none: all of
@@ -53,7 +54,7 @@ impl PruneFilter {
     pub fn with_any_word<'a>(mut self, any_of: impl IntoIterator<Item = &'a str>) -> Self {
         let sought = any_of.into_iter().map(|word| {
             let folded = words::folded(word);
-            SoughtWord { hash: words::hash(folded.as_bytes()), is_ascii: folded.is_ascii() }
+            SoughtWord { hash: words::hash(folded.as_bytes()), letters: Letters::of(&folded) }
         });
         self.words.push(sought.collect());
         self

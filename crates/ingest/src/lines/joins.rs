@@ -10,9 +10,11 @@
 //! ```
 //!
 //! Where a format has no heads (plain text without times), only lines that can't be anything else than parts of a trace are joined.
+//! Where each line is one of a container's runtime, the program's lines in them are looked at.
 
 use super::patterns::{PatternReader, without_colours};
 use super::plain;
+use super::wrapped::{Inner, Runtime};
 use super::{Format, SourceOptions};
 
 /// How a trace of Python begins, also behind something else.
@@ -43,6 +45,8 @@ enum Trace {
     Go,
     /// Another one follows that belongs to it.
     Chained,
+    /// Of Rust: the line behind says what the panic was about.
+    Rust,
 }
 
 /// Which lines belong to the one before.
@@ -50,20 +54,30 @@ enum Trace {
 pub(super) struct Joins {
     heads: Heads,
     trace: Trace,
+    runtime: Option<Runtime>,
+    /// The stream of the last line, and whether it is partial, where a runtime says that.
+    last: Option<(String, bool)>,
 }
 
 impl Joins {
     /// For a log that begins so; `None` where each line is a record.
     pub(super) fn new(format: &Format, start: &[u8], options: &SourceOptions) -> Option<Self> {
+        let runtime = Runtime::of(format, start);
+        let have_times = |start| match runtime {
+            Some(runtime) => have_inner_times(runtime, start),
+            None => have_times(start),
+        };
         let heads = match format {
             _ if !options.joins_lines => return None,
+            _ if runtime.is_some() && !have_times(start) => Heads::Unknown,
+            _ if runtime.is_some() => Heads::Times,
             Format::Json | Format::Logfmt | Format::Access | Format::Journal => return None,
             Format::Syslog => Heads::Syslog,
             Format::Plain if have_times(start) => Heads::Times,
             Format::Plain => Heads::Unknown,
             Format::Pattern(pattern) => Heads::Pattern(PatternReader::new(pattern)),
         };
-        Some(Self { heads, trace: Trace::None })
+        Some(Self { heads, trace: Trace::None, runtime, last: None })
     }
 
     /// How many records lines are in a format.
@@ -71,6 +85,10 @@ impl Joins {
         let Some(mut joins) = Self::new(format, &[], &SourceOptions::new(0)) else {
             return lines.len();
         };
+        if joins.runtime.is_some() {
+            // Each line is in the format, whatever the program's are.
+            return lines.len();
+        }
         let mut is_first = |line: &&&[u8]| {
             let is_first = !joins.take(line);
             if is_first {
@@ -83,7 +101,36 @@ impl Joins {
 
     /// Begins a record, by its first line.
     pub(super) fn begin(&mut self, head: &[u8]) {
+        let Some(runtime) = self.runtime else { return self.begin_own(head) };
+        match runtime.inner(head) {
+            Some(inner) => {
+                self.begin_own(inner.text.as_bytes());
+                self.last = Some((inner.stream.into_owned(), inner.is_partial));
+            }
+            None => (self.trace, self.last) = (Trace::None, None),
+        }
+    }
+
+    /// Whether a line belongs to the record. An empty one does if one behind it does.
+    pub(super) fn take(&mut self, line: &[u8]) -> bool {
+        let Some(runtime) = self.runtime else { return self.take_own(line) };
+        let (Some(inner), Some((stream, is_open))) = (runtime.inner(line), self.last.take()) else {
+            return false;
+        };
+        let Inner { stream: its, is_partial, text } = inner;
+        let is_taken = its == stream && (is_open || self.take_own(text.as_bytes()));
+        self.last = is_taken.then_some((stream, is_partial));
+        is_taken
+    }
+
+    /// Whether the record goes on for sure.
+    pub(super) fn is_open(&self) -> bool {
+        self.trace == Trace::Rust || self.last.as_ref().is_some_and(|(_, is_partial)| *is_partial)
+    }
+
+    fn begin_own(&mut self, head: &[u8]) {
         self.trace = match self.heads {
+            _ if is_panic(head) => Trace::Rust,
             Heads::Unknown => begun(head).map_or(Trace::None, |(trace, _)| trace),
             // Others don't stand behind a time.
             _ if head.ends_with(PYTHON) => Trace::Python,
@@ -91,8 +138,7 @@ impl Joins {
         };
     }
 
-    /// Whether a line belongs to the record. An empty one does if one behind it does.
-    pub(super) fn take(&mut self, line: &[u8]) -> bool {
+    fn take_own(&mut self, line: &[u8]) -> bool {
         if matches!(line.first(), Some(b' ' | b'\t')) {
             let is_frame = is_frame(line.trim_ascii_start());
             if is_frame && self.trace == Trace::None {
@@ -100,7 +146,8 @@ impl Joins {
             }
             return is_frame || self.trace != Trace::None || !matches!(self.heads, Heads::Unknown);
         }
-        if self.is_head(line) {
+        // What panics says so itself: no line before tells of it.
+        if self.is_head(line) || is_panic(line) {
             return false;
         }
         let before = self.trace;
@@ -112,7 +159,7 @@ impl Joins {
                 || (goes_on && before != Trace::None);
         }
         match before {
-            Trace::Python => {
+            Trace::Python | Trace::Rust => {
                 self.trace = Trace::Indented;
                 true
             }
@@ -152,6 +199,13 @@ fn have_times(start: &[u8]) -> bool {
     with_time * 4 >= all && with_time > 0
 }
 
+/// The same of the lines of programs that a runtime has wrapped.
+fn have_inner_times(runtime: Runtime, start: &[u8]) -> bool {
+    let lines = start.split(|byte| *byte == b'\n').filter_map(|line| runtime.inner(line));
+    let texts: Vec<_> = lines.take(400).map(|inner| inner.text.into_owned()).collect();
+    have_times(texts.join("\n").as_bytes())
+}
+
 fn has_time(line: &[u8]) -> bool {
     plain::has_time(&without_colours(&String::from_utf8_lossy(line)))
 }
@@ -162,8 +216,13 @@ fn begun(line: &[u8]) -> Option<(Trace, bool)> {
         b"During handling of the above exception, another exception occurred:",
         b"The above exception was the direct cause of the following exception:",
     ];
-    const GOES_ON: [&[u8]; 4] =
-        [b"Caused by: ", b"Suppressed: ", b"stack backtrace:", b"note: run with `RUST_BACKTRACE"];
+    const GOES_ON: [&[u8]; 5] = [
+        b"Caused by: ",
+        b"Suppressed: ",
+        b"stack backtrace:",
+        b"note: run with `RUST_BACKTRACE",
+        b"note: Some details are omitted, run with `RUST_BACKTRACE",
+    ];
     let begins = |words: &[&[u8]]| words.iter().any(|word| line.starts_with(word));
     if line.ends_with(PYTHON) {
         return Some((Trace::Python, false));
@@ -182,6 +241,13 @@ fn begun(line: &[u8]) -> Option<(Trace, bool)> {
     }
     let is_own = begins(&[b"Exception in thread "]) || is_exception(line);
     is_own.then_some((Trace::Indented, false))
+}
+
+/// Whether a line tells that Rust code has panicked, the reason being in the next one: `thread 'main' panicked at a.rs:2:5:`.
+fn is_panic(line: &[u8]) -> bool {
+    line.starts_with(b"thread '")
+        && line.ends_with(b":")
+        && memchr::memmem::find(line, b" panicked at ").is_some()
 }
 
 /// Whether a line begins with the name of an exception: `java.io.IOException: gone`.

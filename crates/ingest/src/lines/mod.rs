@@ -5,7 +5,7 @@
 //!
 //! | format | message | fields |
 //! | --- | --- | --- |
-//! | `json` | the first of `message`, `msg`, `log`, `event`, `body` that is text | all other keys, of any depth |
+//! | `json` | the first of `message`, `msg`, `log`, `event`, `body` that is text | all other keys, of any depth; a line that is OpenTelemetry's `resourceLogs` is an entry for each record in it |
 //! | `logfmt` | as above | all other keys: numbers and truth values where they stay the same text |
 //! | `access` | the request | `client`, `ident`, `user`, `status`, `bytes`, `referer`, `user_agent`, `vhost`, `extra` |
 //! | `syslog` | the message | `facility`, `host`, `app`, `pid`, `msgid`, `structured_data` |
@@ -28,6 +28,7 @@ mod adding;
 mod buffer;
 mod cursor;
 mod entry;
+mod envelope;
 mod flaw;
 mod format;
 mod guess;

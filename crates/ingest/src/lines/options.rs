@@ -3,6 +3,7 @@
 use timestrata_logs::MESSAGE_BYTES_MAX;
 
 use super::{Format, LogFormats};
+use crate::Encoding;
 
 /// Most bytes that are ever held of a line.
 const LINE_BYTES_CAP: usize = 256 << 20;
@@ -14,6 +15,9 @@ const FIELDS_BYTES_MIN: usize = 1 << 10;
 /// How lines are read.
 #[derive(Debug, Clone)]
 pub struct SourceOptions {
+    /// How text is written in bytes: without it as UTF-8, or as a mark at the beginning says. In the place of bytes that are
+    /// none of a named one there is U+FFFD.
+    pub encoding: Option<Encoding>,
     /// Formats that it may be where it is guessed.
     pub formats: LogFormats,
     /// The format; guessed from the first lines where it is not said.
@@ -37,6 +41,7 @@ impl SourceOptions {
     /// The usual ones, for lines that are not later than `reference_time` (see there).
     pub fn new(reference_time: i64) -> Self {
         Self {
+            encoding: None,
             formats: LogFormats::default(),
             format: None,
             year: None,

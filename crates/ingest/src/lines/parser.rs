@@ -10,8 +10,8 @@ use super::flaw::Flaw;
 use super::members::Members;
 use super::patterns::{PatternReader, without_colours};
 use super::time::Calendar;
-use super::wrapped::{self, Unwrapping};
-use super::{Format, SourceOptions, access, journal, json, logfmt, plain, syslog};
+use super::wrapped::{self, Runtime, Unwrapping};
+use super::{Format, SourceOptions, access, envelope, journal, json, logfmt, plain, syslog};
 
 /// Why a line was not, or not only, read as its format has it.
 pub(super) const PARSE_ERROR: &str = "parse_error";
@@ -19,9 +19,6 @@ pub(super) const PARSE_ERROR: &str = "parse_error";
 const ORIGINAL: &str = "original";
 /// The same for lines that are not UTF-8.
 const ORIGINAL_BASE64: &str = "original_base64";
-
-/// The format of lines that the runtime of a container makes of its program's.
-const CRI: &str = "cri";
 
 /// What a line became.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,14 +56,15 @@ pub struct LineParser {
     escapes: Vec<u8>,
     /// Memory for a line within a line.
     inner: NewEntry,
-    is_cri: bool,
+    /// Whose lines have a program's in them, where all of the format have.
+    runtime: Option<Runtime>,
     flaw: String,
 }
 
 impl LineParser {
     /// A parser of lines of a format. Of the options only those about time matter.
     pub fn new(format: Format, options: &SourceOptions) -> Self {
-        let is_cri = format.name() == CRI;
+        let runtime = Runtime::of(&format, &[]);
         let pattern = match &format {
             Format::Pattern(pattern) => Some(PatternReader::new(pattern)),
             _ => None,
@@ -79,7 +77,7 @@ impl LineParser {
             members: Members::default(),
             escapes: Vec::new(),
             inner: NewEntry::default(),
-            is_cri,
+            runtime,
             flaw: String::new(),
         }
     }
@@ -99,6 +97,11 @@ impl LineParser {
         self.parse_whole(line.strip_suffix(b"\r").unwrap_or(line), entry)
     }
 
+    /// The entries of a line that has several, which [`parse`](Self::parse) makes one of.
+    pub(super) fn records(&mut self, line: &[u8]) -> Option<Vec<NewEntry>> {
+        envelope::is_likely(line).then(|| envelope::records(line, &mut self.members)).flatten()
+    }
+
     /// The same of a line without its end.
     pub(super) fn parse_whole(&mut self, line: &[u8], entry: &mut NewEntry) -> Parsed<'_> {
         entry.clear();
@@ -111,15 +114,8 @@ impl LineParser {
         let text = std::str::from_utf8(line);
         let text = text.map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
         let read = match text.split_once('\n') {
-            Some((head, rest)) => {
-                let read = self.read(head.trim_end_matches('\r'), entry);
-                // What can't be read at all is kept as a whole.
-                if !matches!(read, Err(Flaw::Unread(_))) {
-                    append_lines(rest, entry);
-                }
-                read
-            }
-            None => self.read(&text, entry),
+            Some((head, rest)) => self.read(head.trim_end_matches('\r'), Some(rest), entry),
+            None => self.read(&text, None, entry),
         };
         let is_flawed = self.settle(read, &text, entry);
         if let Cow::Owned(_) = text {
@@ -128,14 +124,32 @@ impl LineParser {
         self.parsed(is_flawed)
     }
 
-    fn read(&mut self, line: &str, entry: &mut NewEntry) -> Result<(), Flaw> {
-        let Self { calendar, minute, members, escapes, pattern, inner, is_cri, .. } = self;
-        if let Some(pattern) = pattern {
-            let read = pattern.parse(line, calendar, entry);
-            if *is_cri && read.is_ok() {
+    /// Reads the first line of a record; `rest` are its other lines.
+    fn read(&mut self, line: &str, rest: Option<&str>, entry: &mut NewEntry) -> Result<(), Flaw> {
+        let read = self.read_line(line, entry);
+        let runtime = match self.format {
+            Format::Json if wrapped::is_of_docker(line, entry) => Some(Runtime::Docker),
+            _ => self.runtime,
+        };
+        match (runtime, rest) {
+            (Some(runtime), rest) if read.is_ok() => {
+                if let Some(rest) = rest {
+                    runtime.join_rest(entry, rest);
+                }
+                let Self { calendar, members, escapes, inner, .. } = self;
                 Unwrapping { members, escapes, calendar }.unwrap(entry, inner);
             }
-            return read.map_err(|flaw| match flaw {
+            // What can't be read at all is kept as a whole.
+            (_, Some(rest)) if !matches!(read, Err(Flaw::Unread(_))) => append_lines(rest, entry),
+            _ => {}
+        }
+        read
+    }
+
+    fn read_line(&mut self, line: &str, entry: &mut NewEntry) -> Result<(), Flaw> {
+        let Self { calendar, minute, members, escapes, pattern, .. } = self;
+        if let Some(pattern) = pattern {
+            return pattern.parse(line, calendar, entry).map_err(|flaw| match flaw {
                 // What else there may be of a time and a level is better than nothing.
                 Flaw::Unread(why) => {
                     plain::parse(&without_colours(line), calendar, entry);
@@ -145,13 +159,7 @@ impl LineParser {
             });
         }
         match self.format {
-            Format::Json => {
-                let read = json::parse(line, members, escapes, entry);
-                if read.is_ok() && wrapped::is_of_docker(line, entry) {
-                    Unwrapping { members, escapes, calendar }.unwrap(entry, inner);
-                }
-                read
-            }
+            Format::Json => json::parse(line, members, escapes, entry),
             Format::Logfmt => logfmt::parse(line, members, entry),
             Format::Access => access::parse(line, minute, entry),
             Format::Syslog => syslog::parse(line, calendar, members, entry),
@@ -203,7 +211,7 @@ impl LineParser {
 }
 
 /// Adds the lines of a record behind its first.
-fn append_lines(lines: &str, entry: &mut NewEntry) {
+pub(super) fn append_lines(lines: &str, entry: &mut NewEntry) {
     let message = &mut entry.message;
     if message.is_empty() {
         message.push_str(lines.trim_start());

@@ -13,6 +13,7 @@ use super::buffer::Buffer;
 use super::joins::{Joins, is_part_of_trace};
 use super::journal::{self, GAP_BYTES_MAX};
 use super::{Format, SourceOptions};
+use crate::encoding::Utf8;
 
 /// Where an entry ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl Cutter {
 /// The entries of an input, one after the other.
 #[derive(Debug)]
 pub(super) struct Pieces<R> {
-    buffer: Buffer<R>,
+    buffer: Buffer<Utf8<R>>,
     format: Format,
     cutter: Cutter,
     joins: Option<Joins>,
@@ -118,7 +119,7 @@ impl<R: Read> Pieces<R> {
     /// Of lines, until another format is set.
     pub(super) fn new(reader: R, options: &SourceOptions) -> Self {
         Self {
-            buffer: Buffer::new(reader),
+            buffer: Buffer::new(Utf8::new(reader, options.encoding)),
             format: Format::Plain,
             cutter: Cutter::new(&Format::Plain),
             joins: None,
@@ -141,6 +142,35 @@ impl<R: Read> Pieces<R> {
             self.buffer.consume(BYTE_ORDER_MARK.len());
         }
         Ok(self.buffer.unread())
+    }
+
+    /// Passes over so many lines, before anything else is asked for. How many there were of them.
+    pub(super) fn skip_lines(&mut self, lines: u64) -> Result<u64> {
+        let mut passed = 0;
+        while passed < lines {
+            let unread = self.buffer.unread();
+            let end = memchr(b'\n', unread).map(|at| at + 1);
+            match end {
+                None if self.buffer.is_all() => {
+                    passed += u64::from(!unread.is_empty());
+                    self.buffer.consume(unread.len());
+                    break;
+                }
+                None => {
+                    let bytes = unread.len();
+                    // A line may be of any length; what is passed over is not held.
+                    if bytes > self.bytes_max {
+                        self.buffer.consume(bytes);
+                    }
+                    self.buffer.fill()?;
+                }
+                Some(end) => {
+                    self.buffer.consume(end);
+                    passed += 1;
+                }
+            }
+        }
+        Ok(passed)
     }
 
     /// Sets the format, before the first piece.
@@ -217,7 +247,7 @@ impl<R: Read> Pieces<R> {
             let (line, next) = match memchr(b'\n', rest) {
                 Some(at) => line_end(rest, at),
                 None if is_all => (line_end(rest, rest.len()).0, rest.len()),
-                None if (self.is_followed && !is_part_of_trace(rest))
+                None if (self.is_followed && !joins.is_open() && !is_part_of_trace(rest))
                     || rest.len() > self.bytes_max =>
                 {
                     return end;

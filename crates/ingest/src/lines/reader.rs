@@ -1,5 +1,6 @@
 //! The reader: a whole log becomes entries, one after the other.
 
+use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -53,6 +54,8 @@ pub struct LineReader<R> {
     pieces: Pieces<R>,
     parser: LineParser,
     parts: Parts,
+    /// Records of the last line that were not given yet, and which line it is.
+    records: (u64, VecDeque<NewEntry>),
     report: SourceReport,
     /// The clock that dates without a year go by, if lines come as they are written.
     clock: Option<Arc<dyn Clock>>,
@@ -70,6 +73,7 @@ impl<R: Read> LineReader<R> {
             pieces: Pieces::new(reader, &options),
             parser: LineParser::new(format, &options),
             parts: Parts::default(),
+            records: (0, VecDeque::new()),
             report: SourceReport::default(),
             clock: None,
             reads: 0,
@@ -83,6 +87,14 @@ impl<R: Read> LineReader<R> {
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.pieces.follow();
         Self { clock: Some(clock), ..self }
+    }
+
+    /// Passes over so many lines, which is to be called first: they count for nothing. Gives how many there were of them.
+    ///
+    /// # Errors
+    /// `Io` if reading fails.
+    pub fn skip_lines(&mut self, lines: u64) -> Result<u64> {
+        self.pieces.skip_lines(lines)
     }
 
     /// The format that lines are read in, and why it is this one. Reads a first line at least.
@@ -112,7 +124,7 @@ impl<R: Read> LineReader<R> {
     /// `Io` if reading fails. It may be called again then.
     pub fn next(&mut self, entry: &mut NewEntry) -> Result<Option<Place>> {
         self.format()?;
-        let line = match self.parts.next(&self.pieces, entry) {
+        let line = match self.parts.next(&self.pieces, entry).or_else(|| self.record(entry)) {
             Some(line) => Some(line),
             None => self.read(entry)?,
         };
@@ -161,7 +173,34 @@ impl<R: Read> LineReader<R> {
         }
     }
 
+    /// The next record of a line that has several.
+    fn record(&mut self, entry: &mut NewEntry) -> Option<u64> {
+        let (line, records) = &mut self.records;
+        *entry = records.pop_front()?;
+        Some(*line)
+    }
+
+    /// Takes a line apart that is an envelope of several records, if it is one and each of them fits.
+    fn open_envelope(&mut self, piece: Piece) -> bool {
+        if self.guess.format != Format::Json {
+            return false;
+        }
+        let Some(records) = self.parser.records(self.pieces.bytes(piece)) else { return false };
+        let (message_max, fields_max) = (self.options.message_bytes(), self.options.fields_bytes());
+        let fits = |entry: &NewEntry| {
+            entry.message.len() <= message_max && entry.fields.bytes() <= fields_max
+        };
+        if !records.iter().all(fits) {
+            return false;
+        }
+        self.records = (piece.line, records.into());
+        true
+    }
+
     fn whole(&mut self, piece: Piece, entry: &mut NewEntry) -> Option<u64> {
+        if self.open_envelope(piece) {
+            return self.record(entry);
+        }
         let flaw = match self.parser.parse_whole(self.pieces.bytes(piece), entry) {
             Parsed::Empty => return None,
             Parsed::Entry => None,

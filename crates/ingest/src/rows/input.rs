@@ -10,9 +10,10 @@ use flate2::bufread::MultiGzDecoder;
 use timestrata_engine::{DiskFile, Error, ErrorKind, Result};
 use timestrata_values::lines::BYTE_ORDER_MARK;
 
-use super::encoding::{Decoded, Encoding, Lines};
 use super::options::{Compression, Format};
 use super::report::invalid;
+use crate::Encoding;
+use crate::encoding::{Decoded, Lines};
 
 /// Bytes that are looked at to know an input by.
 pub(super) const START_BYTES: usize = 64 << 10;
@@ -176,7 +177,7 @@ impl Opened {
             return Err(invalid(name, message));
         }
         if let Some(encoding) = encoding.or_else(|| Encoding::by_mark(&start)) {
-            let mut decoded = Decoded::new(reader, encoding);
+            let mut decoded = Decoded::strict(reader, encoding);
             start = up_to(&mut decoded, START_BYTES as u64, name)?;
             reader = Box::new(Cursor::new(start.clone()).chain(decoded));
         }

@@ -13,7 +13,7 @@ use timestrata_table::{Expected, OnMismatch, Table};
 use timestrata_values::spelling::Spelling;
 use timestrata_values::time_format::TimeFormat;
 
-use super::encoding::Encoding;
+use crate::Encoding;
 
 /// Workers that pay: beyond these, cutting the input into pieces is what takes the time.
 const THREADS_MAX: usize = 8;

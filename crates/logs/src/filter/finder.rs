@@ -57,6 +57,11 @@ impl Finder {
         Some(Self { is_ascii: text.is_ascii(), probes: rarest(&stretch), origin, text })
     }
 
+    /// What is looked for, folded.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The places of the text in `bytes`, which are UTF-8. They may overlap.
     pub(super) fn places<'a>(&'a self, bytes: &'a [u8]) -> Places<'a> {
         Places { finder: self, bytes, from: 0, block: 0, fits: 0, next_block: 0 }

@@ -11,6 +11,7 @@ mod finder;
 mod literal;
 mod parser;
 mod pattern;
+mod places;
 mod pruning;
 mod question;
 mod required;

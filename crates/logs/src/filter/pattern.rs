@@ -139,6 +139,16 @@ impl Pattern {
         }
     }
 
+    /// The word that it is, folded, if it is one word and nothing else.
+    pub(crate) fn as_word(&self) -> Option<&str> {
+        match &self.kind {
+            PatternKind::Phrase(phrase) if !phrase.is_prefix => {
+                Some(phrase.finder.text()).filter(|text| text.chars().all(words::is_word_char))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a text has a match.
     pub fn is_match(&self, text: &str) -> bool {
         let text = text.as_bytes();
@@ -147,6 +157,20 @@ impl Pattern {
                 phrase.finder.places(text).any(|place| phrase.is_bounded(text, place))
             }
             PatternKind::Regex(regex) => regex.regex.is_match(text),
+        }
+    }
+
+    /// Its places in a text.
+    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let bytes = text.as_bytes();
+        match &self.kind {
+            PatternKind::Phrase(phrase) => {
+                let places = phrase.finder.places(bytes);
+                places.filter(|place| phrase.is_bounded(bytes, place.clone())).collect()
+            }
+            PatternKind::Regex(regex) => {
+                regex.regex.find_iter(bytes).map(|found| found.range()).collect()
+            }
         }
     }
 

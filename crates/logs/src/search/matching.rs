@@ -3,10 +3,11 @@
 //! Each part of the filter is tried on those rows only that are still in doubt. Text that has a column is
 //! searched as one piece of memory; what lies in CBOR is walked row by row.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use timestrata_engine::words;
 
@@ -16,6 +17,63 @@ use crate::filter::{Expr, Pattern, Target, Term, Test};
 use crate::layout::{ColumnKind, Layout};
 use crate::options::{LABELS, MESSAGE, SOURCE_TIME, TIMESTAMP};
 use crate::{FieldValue, Labels, Scalar};
+
+/// From so many words on they are looked for together: each word of a text is looked up among them, however many they
+/// are, where one that is looked for alone costs a look through the text.
+const WORDS_TOGETHER_MIN: usize = 16;
+
+/// What is looked for in texts.
+enum Sought<'a> {
+    Pattern(&'a Pattern),
+    /// One of these words, folded.
+    AnyWord(&'a HashSet<&'a [u8]>),
+}
+
+impl Sought<'_> {
+    fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Pattern(pattern) => pattern.is_match(text),
+            Self::AnyWord(known) => {
+                let mut is_found = false;
+                words::each(text, |word| is_found = is_found || known.contains(word));
+                is_found
+            }
+        }
+    }
+
+    /// The rows whose texts match, which lie end to end.
+    fn rows(&self, texts: &StringArray, mut hit: impl FnMut(usize)) {
+        match self {
+            Self::Pattern(pattern) => pattern.rows(texts.value_data(), texts.value_offsets(), hit),
+            Self::AnyWord(_) => {
+                for row in (0..texts.len()).filter(|row| self.is_match(texts.value(*row))) {
+                    hit(row);
+                }
+            }
+        }
+    }
+}
+
+/// The word that an expression looks for anywhere, folded, if that is all it does.
+fn word(expr: &Expr) -> Option<&[u8]> {
+    match expr {
+        Expr::Term(Term { target: Target::Anywhere, test: Test::Contains(pattern) }) => {
+            pattern.as_word().map(str::as_bytes)
+        }
+        _ => None,
+    }
+}
+
+/// Of alternatives, words that are looked for together, and all others.
+fn words_of(parts: &[Expr]) -> (HashSet<&[u8]>, Vec<&Expr>) {
+    if parts.iter().filter(|part| word(part).is_some()).count() < WORDS_TOGETHER_MIN {
+        return (HashSet::new(), parts.iter().collect());
+    }
+    (
+        parts.iter().filter_map(word).collect(),
+        parts.iter().filter(|part| word(part).is_none()).collect(),
+    )
+}
 
 /// SearchedRows, with some of the columns of their log.
 #[derive(Debug)]
@@ -116,7 +174,11 @@ pub(super) fn hits(expr: &Expr, rows: &SearchedRows<'_>, within: &BooleanBuffer)
             left
         }
         Expr::Or(parts) => {
-            let mut found = BooleanBuffer::new_unset(rows.len());
+            let (words, parts) = words_of(parts);
+            let mut found = match words.is_empty() {
+                true => BooleanBuffer::new_unset(rows.len()),
+                false => anywhere(&Sought::AnyWord(&words), rows, within),
+            };
             for part in parts {
                 let left = within & &!&found;
                 found = &found | &hits(part, rows, &left);
@@ -155,14 +217,16 @@ fn of_term(term: &Term, rows: &SearchedRows<'_>, within: &BooleanBuffer) -> Bool
         Target::Timestamp => of_times(TIMESTAMP),
         Target::SourceTime => of_times(SOURCE_TIME),
         Target::Message => match &term.test {
-            Test::Contains(pattern) => in_column(rows.column(MESSAGE), pattern, within),
+            Test::Contains(pattern) => {
+                in_column(rows.column(MESSAGE), &Sought::Pattern(pattern), within)
+            }
             test => {
                 each(within, |row| test.accepts(rows.columns.text(MESSAGE, row).map(Scalar::Text)))
             }
         },
         Target::Field(name) => in_field(name, &term.test, rows, within),
         Target::Anywhere => match &term.test {
-            Test::Contains(pattern) => anywhere(pattern, rows, within),
+            Test::Contains(pattern) => anywhere(&Sought::Pattern(pattern), rows, within),
             // Nothing but patterns is looked for everywhere.
             Test::Compare(..) | Test::Exists => BooleanBuffer::new_unset(rows.len()),
         },
@@ -185,7 +249,7 @@ fn in_field(
     if let (Some(column), Test::Contains(pattern), true) =
         (promoted.and_then(|known| rows.column(known.column)), test, labels_are_empty)
     {
-        found = in_column(Some(column), pattern, within);
+        found = in_column(Some(column), &Sought::Pattern(pattern), within);
         left = match column.nulls() {
             Some(nulls) => within & &!nulls.inner(),
             None => return found,
@@ -208,12 +272,12 @@ fn accepts(test: &Test, value: Option<FieldValue<'_>>) -> bool {
     }
 }
 
-fn anywhere(pattern: &Pattern, rows: &SearchedRows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
-    let mut found = in_column(rows.column(MESSAGE), pattern, within);
+fn anywhere(sought: &Sought<'_>, rows: &SearchedRows<'_>, within: &BooleanBuffer) -> BooleanBuffer {
+    let mut found = in_column(rows.column(MESSAGE), sought, within);
     for known in
         rows.columns.layout().promoted.iter().filter(|known| known.kind == ColumnKind::Text)
     {
-        found = &found | &in_column(rows.column(known.column), pattern, within);
+        found = &found | &in_column(rows.column(known.column), sought, within);
     }
     if let Some(labels) = rows.columns.texts(LABELS) {
         let left = within & &!&found;
@@ -223,7 +287,7 @@ fn anywhere(pattern: &Pattern, rows: &SearchedRows<'_>, within: &BooleanBuffer) 
             let text = if labels.is_null(row) { "" } else { labels.value(row) };
             if text != last.0 {
                 let parsed = Labels::parse(text).unwrap_or_default();
-                last = (text, parsed.iter().any(|(_, value)| pattern.is_match(value)));
+                last = (text, parsed.iter().any(|(_, value)| sought.is_match(value)));
             }
             last.1
         });
@@ -231,15 +295,15 @@ fn anywhere(pattern: &Pattern, rows: &SearchedRows<'_>, within: &BooleanBuffer) 
     }
     let left = within & &!&found;
     let in_rest =
-        each(&left, |row| rows.columns.rest(row).is_some_and(|rest| in_cbor(rest, pattern)));
+        each(&left, |row| rows.columns.rest(row).is_some_and(|rest| in_cbor(rest, sought)));
     &found | &in_rest
 }
 
-fn in_cbor(rest: &[u8], pattern: &Pattern) -> bool {
+fn in_cbor(rest: &[u8], sought: &Sought<'_>) -> bool {
     let mut is_found = false;
     // What is damaged ends the search; `check` tells of damage.
     let _ = words::each_text_in_cbor(rest, |text| {
-        is_found = is_found || pattern.is_match(text);
+        is_found = is_found || sought.is_match(text);
     });
     is_found
 }
@@ -247,7 +311,7 @@ fn in_cbor(rest: &[u8], pattern: &Pattern) -> bool {
 /// Those of the rows `within` whose text in a column has a match.
 fn in_column(
     column: Option<&ArrayRef>,
-    pattern: &Pattern,
+    sought: &Sought<'_>,
     within: &BooleanBuffer,
 ) -> BooleanBuffer {
     let texts = column.and_then(|column| column.as_string_opt::<i32>());
@@ -256,11 +320,11 @@ fn in_column(
     };
     // A few rows are looked at one by one.
     if within.count_set_bits() * 8 < within.len() {
-        return each(within, |row| !texts.is_null(row) && pattern.is_match(texts.value(row)));
+        return each(within, |row| !texts.is_null(row) && sought.is_match(texts.value(row)));
     }
     let mut found = BooleanBufferBuilder::new(within.len());
     found.append_n(within.len(), false);
-    pattern.rows(texts.value_data(), texts.value_offsets(), |row| found.set_bit(row, true));
+    sought.rows(texts, |row| found.set_bit(row, true));
     let found = &found.finish() & within;
     match texts.nulls() {
         Some(nulls) => &found & nulls.inner(),

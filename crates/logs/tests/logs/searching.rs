@@ -128,6 +128,49 @@ proptest! {
     }
 }
 
+/// From sixteen on words are looked for together.
+#[test]
+fn any_of_many_words_finds_what_each_of_them_does() {
+    let logs = log();
+    fill(&logs, 4_000, mixed);
+    let filler: Vec<String> = (0..20).map(|number| format!("nothing{number}")).collect();
+    for is_settled in [false, true] {
+        if is_settled {
+            settle(&logs);
+        }
+        for words in [
+            &["user-3", "\"of USER-4\"", "inde*", "/inde[x]/"][..],
+            &["ADA", "web", "10"],
+            &["x", "7", "index"],
+            &["status:400", "not request"],
+            &[],
+        ] {
+            let few = words.join(" or ");
+            let many = filler.iter().map(String::as_str).chain(words.iter().copied());
+            let many = many.collect::<Vec<_>>().join(" or ");
+            let expected = if words.is_empty() { 0 } else { count(&logs, &few) };
+            assert_eq!(count(&logs, &many), expected, "{few}");
+            assert_eq!(count(&logs, &format!("not ({many})")), 4_000 - expected, "{few}");
+        }
+    }
+}
+
+#[test]
+fn a_word_that_ends_in_a_sigma_is_found_in_any_case() {
+    let logs = log();
+    let messages = ["ΟΔΟΣ κλειστή", "οδος", "δρόμος", "wait 5 µs"];
+    fill(&logs, messages.len(), |index| NewEntry::new(messages[index]));
+    for is_settled in [false, true] {
+        if is_settled {
+            settle(&logs);
+        }
+        for sought in ["οδος", "ΟΔΟΣ", "οδοσ"] {
+            assert_eq!(found(&logs, &Query::of(sought).unwrap()), messages[..2], "{sought}");
+        }
+        assert_eq!(found(&logs, &Query::of("μs").unwrap()), messages[3..]);
+    }
+}
+
 /// A log of many blocks, on which nothing stays decoded.
 fn large() -> Logs {
     let settings = Settings { cache_bytes_max: 256 << 20, ..Settings::default() };

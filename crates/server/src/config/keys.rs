@@ -43,7 +43,7 @@ const fn key(name: &'static str, default: &'static str, about: &'static str) -> 
     (name, default, about)
 }
 
-const OWN: [Own; 32] = [
+const OWN: [Own; 33] = [
     key("server.listen", "127.0.0.1:8080", "Address and port; other machines need tokens"),
     key(
         "server.token_file",
@@ -101,6 +101,11 @@ const OWN: [Own; 32] = [
         "logs.tcp_listen",
         "",
         "Address and port of the line protocol of logs, which knows no tokens; empty: none",
+    ),
+    key(
+        "logs.format_files",
+        "",
+        "Files of formats of lines, with commas between, which bodies of logs may be in beside those that are known",
     ),
     key("logs.tcp_log", "default", "The log that the line protocol writes and reads"),
     key("logs.tcp_durability", "synced", "When its writes are acknowledged: synced or written"),

@@ -66,6 +66,11 @@ pub(super) const ENDPOINTS: &[Route] = &[
     .class(Class::Body)
     .asks(&[
         parameter("format", Form::Text, "How lines are written, unless the first ones tell"),
+        parameter(
+            "encoding",
+            Form::Text,
+            "How text is encoded, such as windows-1252; UTF-8, or UTF-16 with its mark, unless given",
+        ),
         parameter("label", Form::Many, "KEY:VALUE, of all entries"),
         parameter("each_line", Form::Truth, "Whether each line is an entry, also those of a trace"),
     ])

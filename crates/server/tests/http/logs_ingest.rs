@@ -64,6 +64,58 @@ fn the_format_is_guessed_and_told_unless_it_is_said() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a user's file, not a file of a store")]
+fn formats_of_the_servers_own_files_and_other_encodings_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("formats.toml");
+    let format = "[[format]]\nname = 'till'\npattern = '(?<time>\\S+ \\S+) till (?<till>\\d+): (?<message>.*)'\n\
+                  time = '%d.%m.%Y %H:%M'\n";
+    std::fs::write(&path, format).unwrap();
+    let server = Harness::with(&[("logs.format_files", path.to_str().unwrap())], None);
+    let log = "18.10.2026 18:01 till 7: 3 × Käse\n18.10.2026 18:02 till 9: Öl\n";
+    let told = server.post("/logs/a", TEXT, log.as_bytes()).data();
+    assert_eq!((&told["format"], &told["parse_errors"]["count"]), (&json!("till"), &json!(0)));
+    let said = server.post("/logs/b?format=till", TEXT, log.as_bytes()).data();
+    assert_eq!(said["format"], "till");
+    let utf_16: Vec<u8> =
+        format!("\u{feff}{log}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    server.post("/logs/c", TEXT, &utf_16).data();
+    let latin: Vec<u8> = log.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    server.post("/logs/d?encoding=iso-8859-15", TEXT, &latin).data();
+    for name in ["a", "b", "c", "d"] {
+        let rows = found(&server, name);
+        assert_eq!((&rows[0]["message"], &rows[1]["message"]), (&json!("3 × Käse"), &json!("Öl")));
+        assert_eq!(rows[1]["source_time"], "2026-10-18T18:02:00Z", "{name}");
+        assert_eq!(rows[1]["fields"]["till"], 9, "{name}");
+    }
+    let error = server.post("/logs/d?encoding=klingon", TEXT, &latin).error(400);
+    assert!(error.contains("encoding") && error.contains("'klingon'"), "{error}");
+}
+
+#[test]
+fn each_record_of_an_envelope_is_an_entry() {
+    let server = Harness::new();
+    let record = |text: &str| {
+        format!(
+            r#"{{"timeUnixNano":"1792346507978123456","severityNumber":13,"body":{{"stringValue":"{text}"}}}}"#
+        )
+    };
+    let body = format!(
+        r#"{{"resourceLogs":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"shop"}}}}]}},"scopeLogs":[{{"logRecords":[{},{}]}}]}}]}}"#,
+        record("one"),
+        record("two")
+    );
+    for kind in [LINES, "application/json"] {
+        let done = server.post("/logs/otel", kind, body.as_bytes()).data();
+        assert_eq!((&done["entries"], &done["parse_errors"]["count"]), (&json!(2), &json!(0)));
+    }
+    let rows = found(&server, "otel");
+    assert_eq!(rows.len(), 4);
+    assert_eq!((&rows[3]["message"], &rows[3]["level"]), (&json!("two"), &json!("warn")));
+    assert_eq!(rows[3]["fields"]["service.name"], "shop");
+}
+
+#[test]
 fn a_trace_is_one_entry_with_its_line_unless_each_line_is_asked_for() {
     let server = Harness::new();
     let head = "2026-10-18 18:01:47,978 ERROR [main] shop.Db - it failed";

@@ -1,6 +1,7 @@
 //! How files of rows are written, as far as the command line says it: options that are read by their names.
 
 use clap::Args;
+use timestrata::ingest::Encoding;
 use timestrata::ingest::rows::{Load, Spelling};
 
 use super::IngestArgs;
@@ -43,7 +44,7 @@ pub(super) struct ReadingArgs {
     /// CSV: rows with fewer fields than there are columns end with nulls.
     #[arg(long)]
     fill_short_rows: bool,
-    /// How text is encoded: windows-1252, shift_jis, utf-16le and so on. Default: UTF-8, or UTF-16 with its mark.
+    /// How text is encoded, also of logs: windows-1252, shift_jis, utf-16le and so on. Default: UTF-8, or UTF-16 with its mark.
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
 }
@@ -71,14 +72,22 @@ impl ReadingArgs {
         texts.chain(switches).chain(nulls).collect()
     }
 
+    /// How text is encoded, if it is said.
+    pub(super) fn encoding(&self) -> Result<Option<Encoding>> {
+        let encoding = self.encoding.as_deref().map(str::parse::<Encoding>).transpose();
+        encoding
+            .map_err(|error| Failure::usage(error.message(), "name another one, or leave it out"))
+    }
+
     /// Refuses what only tables have.
     pub(super) fn expect_none(&self) -> Result<()> {
-        if self.said().is_empty() && !self.dry_run {
+        let is_of_tables = |(name, _): &(&str, String)| *name != "encoding";
+        if !self.said().iter().any(is_of_tables) && !self.dry_run {
             return Ok(());
         }
         Err(Failure::usage(
-            "--time-format, --time-of-load, --dry-run, --null-text, --sample-rows, --no-header, --quote, --comment, --decimal, \
-             --fill-short-rows and --encoding are for tables",
+            "--time-format, --time-of-load, --dry-run, --null-text, --sample-rows, --no-header, --quote, --comment, --decimal \
+             and --fill-short-rows are for tables",
             "leave them out, or say --as table",
         ))
     }

@@ -130,12 +130,14 @@ pub(super) fn run_on_logs(url: &str, arguments: &IngestArgs) -> Result<()> {
             "leave them out: a server's log is what it was made as, and the server makes the commits",
         ));
     }
+    let encoding = arguments.reading.encoding()?;
     let mut load = Load::begin(url, arguments)?;
     let mut flawed = 0;
     for path in &arguments.files {
         let mut request = load.server.request("POST", &["logs", &arguments.name]);
         request = request.with_some("format", logs.log_format.as_ref());
         request = request.with_some("each_line", logs.each_line.then_some("true"));
+        request = request.with_some("encoding", encoding.map(|encoding| encoding.to_string()));
         for (key, value) in &logs.labels {
             request = request.with("label", format!("{key}:{value}"));
         }

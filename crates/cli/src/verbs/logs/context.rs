@@ -2,6 +2,7 @@
 
 use clap::Args;
 use timestrata::logs::Clock;
+use timestrata::logs::filter::Filter;
 use timestrata::timelog::Unit;
 
 use super::LogOfStore;
@@ -44,7 +45,7 @@ pub(super) fn run(arguments: &ContextArgs) -> Result<()> {
         let time = times::format(wanted, Unit::Nano);
         return Err(Failure::failed(format!("log '{}' has no entry of {time}", of.name), hint));
     }
-    let mut printer = Printer::new(form.get(), Clock::Timestamp);
+    let mut printer = Printer::new(form.get(), Clock::Timestamp, &Filter::default());
     for entries in &around {
         for entry in entries.iter() {
             let mark = if entry.timestamp() == wanted { "> " } else { "  " };

@@ -1,6 +1,7 @@
 //! An entry as one line for people: time, level, message, then labels and fields.
 
 use ciborium::Value;
+use timestrata::logs::filter::Filter;
 use timestrata::logs::{Clock, EntryRef, FieldValue, Level, Scalar};
 use timestrata::table::time_text;
 use timestrata::timelog::Unit;
@@ -11,6 +12,8 @@ use crate::times;
 
 /// A sender's time that is as near to that of the arrival says nothing more.
 const NEAR_NS: u64 = 1_000_000_000;
+/// Begins what was looked for, in the colour that grep has for it.
+const FOUND: &str = "\x1b[1;31m";
 /// What stands for a level where there is none.
 const NO_LEVEL: &str = "-    ";
 
@@ -20,13 +23,15 @@ pub(super) struct Lines {
     /// The clock whose time comes first.
     by: Clock,
     look: Look,
+    /// What was looked for, which is marked in messages.
+    filter: Filter,
     /// The name of a field that is being written, piece by piece.
     name: String,
 }
 
 impl Lines {
-    pub(super) fn new(by: Clock, look: Look) -> Self {
-        Self { by, look, name: String::new() }
+    pub(super) fn new(by: Clock, look: Look, filter: Filter) -> Self {
+        Self { by, look, filter, name: String::new() }
     }
 
     /// Appends an entry, and a line's end. Each character of it stands on one line.
@@ -40,7 +45,7 @@ impl Lines {
         }
         if !entry.message().is_empty() {
             out.push(' ');
-            push_visible(entry.message(), out);
+            self.push_message(entry.message(), out);
         }
         if let Some((name, time)) = other {
             self.push_pair(name, &time, out);
@@ -50,6 +55,21 @@ impl Lines {
         }
         entry.each_field(|name, value| self.push_field(name, value, out));
         out.push('\n');
+    }
+
+    /// A message, with what was looked for marked where there are colours.
+    fn push_message(&self, message: &str, out: &mut String) {
+        let places = if self.look.has_colours { self.filter.places(message) } else { Vec::new() };
+        let mut done = 0;
+        for place in places {
+            let (before, found) = (message.get(done..place.start), message.get(place.clone()));
+            // An expression of bytes may end within a character.
+            let (Some(before), Some(found)) = (before, found) else { continue };
+            push_visible(before, out);
+            self.look.painted(FOUND, out, |out| push_visible(found, out));
+            done = place.end;
+        }
+        push_visible(message.get(done..).unwrap_or_default(), out);
     }
 
     fn push_field(&mut self, name: &str, value: FieldValue<'_>, out: &mut String) {
@@ -182,7 +202,8 @@ mod tests {
     fn line(entry: &NewEntry) -> String {
         let entries = written(entry);
         let mut out = String::new();
-        Lines::new(Clock::Timestamp, Look::PLAIN).push(&entries.get(0).unwrap(), &mut out);
+        Lines::new(Clock::Timestamp, Look::PLAIN, Filter::default())
+            .push(&entries.get(0).unwrap(), &mut out);
         let (time, rest) = out.split_once(' ').unwrap();
         assert_eq!(time.len(), "2026-05-01T10:00:00.123456789Z".len(), "{out}");
         rest.to_owned()
@@ -227,7 +248,7 @@ mod tests {
         let entries = written(&entry);
         let mut out = String::new();
         let entry = entries.get(0).unwrap();
-        Lines::new(Clock::SourceTime, Look::PLAIN).push(&entry, &mut out);
+        Lines::new(Clock::SourceTime, Look::PLAIN, Filter::default()).push(&entry, &mut out);
         let arrival = times::format(entry.timestamp(), Unit::Nano);
         assert_eq!(out, format!("1969-12-31T23:59:00Z -     late timestamp={arrival}\n"));
     }
@@ -241,7 +262,22 @@ mod tests {
         let entries = written(&entry);
         let mut out = String::new();
         let look = Look { has_colours: true, ..Look::PLAIN };
-        Lines::new(Clock::Timestamp, look).push(&entries.get(0).unwrap(), &mut out);
+        Lines::new(Clock::Timestamp, look, Filter::default())
+            .push(&entries.get(0).unwrap(), &mut out);
         assert!(out.contains("\x1b[1;31mFATAL\x1b[0m m \x1b[2mn=\x1b[0m1\n"), "{out:?}");
+    }
+
+    #[test]
+    fn what_was_looked_for_is_marked_where_there_are_colours() {
+        let entries = written(&NewEntry::new("Disk\n98% full"));
+        let line = |look| {
+            let filter = "disk or /9.%/".parse().unwrap();
+            let mut out = String::new();
+            Lines::new(Clock::Timestamp, look, filter).push(&entries.get(0).unwrap(), &mut out);
+            out.split_once("-     ").unwrap().1.to_owned()
+        };
+        let marked = line(Look { has_colours: true, ..Look::PLAIN });
+        assert_eq!(marked, "\x1b[1;31mDisk\x1b[0m\\n\x1b[1;31m98%\x1b[0m full\n");
+        assert_eq!(line(Look::PLAIN), "Disk\\n98% full\n");
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
+use timestrata::logs::filter::Filter;
 use timestrata::logs::{Clock, EntryRef};
 
 use super::line::Lines;
@@ -38,10 +39,10 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    /// `by` is the clock whose time comes first in a line.
-    pub(super) fn new(form: EntryFormat, by: Clock) -> Self {
+    /// `by` is the clock whose time comes first in a line, `filter` what is marked in it.
+    pub(super) fn new(form: EntryFormat, by: Clock, filter: &Filter) -> Self {
         let look = Look::of_stdout();
-        Self { form, look, lines: Lines::new(by, look), buffer: String::new() }
+        Self { form, look, lines: Lines::new(by, look, filter.clone()), buffer: String::new() }
     }
 
     /// Prints one, at the latest with the next [`flush`](Self::flush).

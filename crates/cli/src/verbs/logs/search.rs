@@ -97,7 +97,7 @@ pub(super) fn run(arguments: &SearchArgs) -> Result<()> {
     let by = query.by.map_or_else(|| view.clock(), Ok)?;
     query.by = Some(by);
     query.after = arguments.after.as_deref().map(|text| position(text, by)).transpose()?;
-    let mut printer = Printer::new(arguments.form.get(), by);
+    let mut printer = Printer::new(arguments.form.get(), by, &query.filter);
     let is_bounded = arguments.limit.is_some() || arguments.reverse || query.after.is_some();
     match arguments.last {
         Some(last) => print_last(view.as_ref(), &query, last, &mut printer),

@@ -68,7 +68,7 @@ pub(crate) fn follow(
     form: EntryFormat,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let mut printer = Printer::new(form, logs.clock()?);
+    let mut printer = Printer::new(form, logs.clock()?, &filter);
     let after = match place {
         TailStart::After(timestamp) => timestamp,
         TailStart::Last(last) => {

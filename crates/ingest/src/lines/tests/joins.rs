@@ -44,6 +44,13 @@ main.main()
 exit status 2
 ";
 const RUST: &str = "thread 'main' panicked at src/main.rs:2:5:
+index out of bounds: the len is 3 but the index is 5
+stack backtrace:
+   0: rust_begin_unwind
+             at /rustc/library/std/src/panicking.rs:697:5
+   1: app::main
+             at ./src/main.rs:2:5
+note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose backtrace.
 ";
 const NODE: &str = "TypeError: x is not a function
     at read (/app/a.js:3:5)
@@ -177,9 +184,92 @@ fn a_log_that_is_followed_is_given_as_it_comes() {
 
 #[test]
 fn a_panic_of_rust_has_its_message_in_the_line_behind() {
-    let log = format!(
-        "2026-11-23 13:09:20 INFO up\n{RUST}index out of bounds\n2026-11-23 13:09:21 INFO next\n"
-    );
-    // Nothing says that the two are one.
-    assert_eq!(messages(&log).len(), 4);
+    let whole = RUST.trim_end();
+    for (before, after) in
+        [("2026-11-23 13:09:20 INFO up", "2026-11-23 13:09:21 INFO next"), ("listening", "done")]
+    {
+        let log = format!("{before}\n{RUST}{RUST}{after}\n");
+        let found = messages(&log);
+        assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2, 10, 18]);
+        assert_eq!((&*found[1].1, &*found[2].1), (whole, whole));
+    }
+    let failed = "thread 'a::b' (4711) panicked at a.rs:2:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
+                  note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+    assert_eq!(messages(&format!("up\n{failed}down\n")).len(), 3);
+}
+
+/// A program's lines as docker and the CRI keep them.
+fn wrapped(stream: &str, lines: &str) -> [String; 2] {
+    let docker = |line: &str| {
+        let log = serde_json::to_string(&format!("{line}\n")).unwrap();
+        format!("{{\"log\":{log},\"stream\":\"{stream}\",\"time\":\"2026-10-18T18:01:47.5Z\"}}\n")
+    };
+    let cri = |line: &str| format!("2026-10-18T18:01:47.5Z {stream} F {line}\n");
+    [lines.lines().map(docker).collect(), lines.lines().map(cri).collect()]
+}
+
+#[test]
+fn a_trace_in_lines_of_a_container_s_runtime_is_one_entry() {
+    for trace in [JAVA, NODE, RUST] {
+        for head in ["2026-10-18 18:01:46 [error] it failed\n", "it failed\n"] {
+            let own = wrapped("stderr", &format!("{head}{trace}{head}{trace}"));
+            let other = wrapped("stdout", "{\"level\":\"warn\",\"msg\":\"slow\"}\n");
+            for (own, other) in own.iter().zip(&other) {
+                let (entries, report) = read_all(format!("{own}{other}").as_bytes(), options());
+                assert_eq!(report.parse_errors, 0);
+                let last = entries.last().unwrap();
+                assert_eq!((last.1.level, &*last.1.message), (Some(Level::Warn), "slow"));
+                let found: Vec<&str> =
+                    entries.iter().map(|(_, entry)| entry.message.as_str()).collect();
+                let whole = trace.trim_end();
+                // Without times nobody knows that the line before tells of it; a panic tells itself.
+                let expected = match head.starts_with('2') && trace != RUST {
+                    true => vec![format!("it failed\n{whole}"); 2],
+                    false => [["it failed", whole]; 2]
+                        .concat()
+                        .iter()
+                        .map(|text| (*text).to_owned())
+                        .collect(),
+                };
+                assert_eq!(found[..found.len() - 1], expected, "{own}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_that_a_container_s_runtime_has_cut_is_whole_again() {
+    let long = format!("{{\"level\":\"error\",\"msg\":\"{}\"}}", "long ".repeat(10));
+    let (first, rest) = long.split_at(30);
+    let docker = |log: &str| {
+        let log = serde_json::to_string(log).unwrap();
+        format!("{{\"log\":{log},\"stream\":\"stdout\",\"time\":\"2026-10-18T18:01:47.5Z\"}}\n")
+    };
+    let cri = |tag: &str, line: &str| format!("2026-10-18T18:01:47.5Z stdout {tag} {line}\n");
+    let rests = rest.split_at(10);
+    let in_parts = [
+        [docker(first), docker(rests.0), docker(&format!("{}\n", rests.1)), docker("next\n")],
+        [cri("P", first), cri("P", rests.0), cri("F", rests.1), cri("F", "next")],
+    ];
+    for log in in_parts {
+        for is_followed in [false, true] {
+            let log = log.concat();
+            let lines = LineByLine(log.split_inclusive('\n'), Arc::default());
+            let mut reader = LineReader::new(lines, options());
+            if is_followed {
+                reader = reader.with_clock(Arc::clone(&Io::memory().clock));
+            }
+            let mut entry = NewEntry::default();
+            reader.next(&mut entry).unwrap();
+            assert_eq!((entry.level, &*entry.message), (Some(Level::Error), &*"long ".repeat(10)));
+            assert!(!fields(&entry).contains("tag=\"P\""), "{entry:?}");
+            let place = reader.next(&mut entry).unwrap().unwrap();
+            assert_eq!((place.line, &*entry.message), (4, "next"));
+        }
+    }
+    // Of another stream it goes on elsewhere: nothing is made one that isn't, and nothing is lost.
+    let other =
+        cri("P", "half ") + &cri("F", "other").replace("stdout", "stderr") + &cri("F", "rest");
+    let texts: Vec<String> = messages(&other).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["half ", "other", "rest"]);
 }

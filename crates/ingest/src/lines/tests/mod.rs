@@ -1,6 +1,8 @@
 //! Lines in, entries out.
 
 mod access;
+mod encodings;
+mod envelope;
 mod guess;
 mod joins;
 mod journal;

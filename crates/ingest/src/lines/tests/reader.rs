@@ -12,7 +12,7 @@ use timestrata_logs::{Level, Scalar};
 use super::*;
 
 /// Gives a log in pieces of so many bytes, with interruptions.
-struct InPieces<'a>(&'a [u8], usize, bool);
+pub(super) struct InPieces<'a>(pub(super) &'a [u8], pub(super) usize, pub(super) bool);
 
 impl Read for InPieces<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {

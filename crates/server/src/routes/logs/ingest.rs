@@ -8,7 +8,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 use timestrata_engine::Durability;
-use timestrata_ingest::lines::{Format, LineReader, SourceOptions, SourceReport};
+use timestrata_ingest::Encoding;
+use timestrata_ingest::lines::{Format, LineReader, LogFormats, SourceOptions, SourceReport};
 use timestrata_ingest::rows::Compression;
 use timestrata_logs::{Clock, Labels, Logs, LogsOptions, NewEntry};
 use timestrata_table::time_text;
@@ -18,7 +19,7 @@ use crate::content_type;
 use crate::error::{Failure, Result, success};
 use crate::json_lines::JsonLines;
 use crate::retry::retry_while_busy;
-use crate::routes::asked::{Asked, refuse};
+use crate::routes::asked::{Asked, refuse, refuse_with};
 use crate::routes::named::Named;
 use crate::state::{AppState, blocking};
 use crate::unpack::unpacked;
@@ -34,6 +35,8 @@ const BY_CURL: &str = "curl -H 'Content-Type: text/plain' --data-binary @FILE se
 #[derive(Debug)]
 struct BodyForm {
     format: Option<Format>,
+    /// How text is written in bytes, if it is said.
+    text_encoding: Option<Encoding>,
     compression: Compression,
     /// Whether it is JSON only if it looks so.
     is_unsaid: bool,
@@ -52,7 +55,7 @@ pub(crate) async fn ingest(
     sent: Sent,
 ) -> Result<Response> {
     let begun_ns = state.io.clock.monotonic_ns();
-    let form = BodyForm::of(asked, &headers)?;
+    let form = BodyForm::of(asked, &headers, &state.log_formats)?;
     let config = &state.config;
     let (bytes_max, idle) = (config.body_bytes_max, config.body_idle_max);
     let reader = BodyReader::new(sent, "body_bytes_max", bytes_max, idle).await;
@@ -74,12 +77,14 @@ pub(crate) async fn ingest(
 }
 
 impl BodyForm {
-    fn of(mut asked: Asked, headers: &HeaderMap) -> Result<Self> {
+    fn of(mut asked: Asked, headers: &HeaderMap, formats: &LogFormats) -> Result<Self> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let unsupported =
             |message: String| Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
         let kind = content_type::kind(headers);
-        let asked_format = asked.parsed("format")?;
+        let asked_format = asked.take("format")?.map(|name| formats.find(&name)).transpose();
+        let asked_format = asked_format.map_err(|error| refuse_with("format", &error))?;
+        let text_encoding = asked.parsed("encoding")?;
         let is_unsaid = content_type::is_web_form(&kind) && asked_format.is_none();
         let by_kind = match kind.as_str() {
             _ if is_unsaid => Some(Format::Json),
@@ -108,7 +113,7 @@ impl BodyForm {
         }
         asked.finish()?;
         let is_document = format == Some(Format::Json) && (is_unsaid || kind == "application/json");
-        Ok(Self { format, compression, is_unsaid, is_document, joins_lines, labels })
+        Ok(Self { format, text_encoding, compression, is_unsaid, is_document, joins_lines, labels })
     }
 }
 
@@ -155,6 +160,8 @@ impl<'a> Ingest<'a> {
         };
         let options = SourceOptions {
             format: form.format.clone(),
+            encoding: form.text_encoding,
+            formats: self.state.log_formats.clone(),
             joins_lines: form.joins_lines,
             message_bytes_max: self.logs.message_bytes_max(),
             ..SourceOptions::new(self.state.store.wall_ns())

@@ -35,7 +35,7 @@ pub(super) fn run(dir: &Path, arguments: &IngestArgs) -> Result<()> {
     let message_bytes_max = message_bytes_max(found.as_ref(), arguments)?;
     let mut readings = arguments.files.iter().enumerate().map(|(index, path)| {
         let skip_lines = if index == 0 { arguments.logs.skip_lines } else { 0 };
-        let options = source_options(&io, path, &arguments.logs, &formats, message_bytes_max)?;
+        let options = source_options(&io, path, arguments, &formats, message_bytes_max)?;
         // Of what isn't a file nobody knows when it was written: it may be now, and for months.
         let clock = (!path.is_file()).then(|| Arc::clone(&io.clock));
         Reading::begin(path, options, clock, skip_lines, bar.clone())
@@ -88,10 +88,12 @@ fn open_log(store: &Store, arguments: &IngestArgs) -> Result<Logs> {
 fn source_options(
     io: &Io,
     path: &Path,
-    arguments: &LogArgs,
+    arguments: &IngestArgs,
     formats: &LogFormats,
     message_bytes_max: usize,
 ) -> Result<SourceOptions> {
+    let encoding = arguments.reading.encoding()?;
+    let arguments = &arguments.logs;
     let now = io.clock.wall_ns();
     let changed = path.metadata().and_then(|metadata| metadata.modified()).ok();
     let changed = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
@@ -102,6 +104,7 @@ fn source_options(
     })?;
     Ok(SourceOptions {
         format,
+        encoding,
         formats: formats.clone(),
         year: arguments.year,
         joins_lines: !arguments.each_line,

@@ -2,7 +2,7 @@
 //! what was read.
 
 use std::cell::RefCell;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use timestrata::{Clock, Error, ErrorKind};
 
 use super::load::BATCH_BYTES;
 use crate::failure::{Failure, Result};
-use crate::input::{self, could_not_read};
+use crate::input;
 use crate::interrupt::Interrupt;
 
 /// Bytes that are read, and then handed on as entries, at once.
@@ -158,7 +158,8 @@ impl LinesRead {
         options: SourceOptions,
         clock: Option<Arc<dyn Clock>>,
     ) -> Result<SourceReport> {
-        let reader = without_lines(reader, self.skipped, name)?;
+        let failed =
+            |error: Error| Failure::failed(format!("{} [{name}]", error.message()), error.hint());
         let outbox = Rc::new(RefCell::new(None));
         let reader = Announced { reader, outbox: Rc::clone(&outbox) };
         let lines = LineReader::new(reader, options);
@@ -166,8 +167,13 @@ impl LinesRead {
             Some(clock) => lines.with_clock(clock),
             None => lines,
         };
-        let failed =
-            |error: Error| Failure::failed(format!("{} [{name}]", error.message()), error.hint());
+        let skipped = lines.skip_lines(self.skipped).map_err(failed)?;
+        if skipped < self.skipped {
+            return Err(Failure::usage(
+                format!("--skip-lines {}: {name} has {skipped} lines", self.skipped),
+                "give the number that the load before has told",
+            ));
+        }
         let guess = lines.format().map_err(failed)?.clone();
         // It fails only if nobody wants to know; the next read sees that too.
         let _ = self.sender.send(Ok(Event::Begun(guess)));
@@ -212,24 +218,6 @@ impl LinesRead {
             ),
         )
     }
-}
-
-/// Passes over lines.
-fn without_lines(reader: Box<dyn Read>, lines: u64, name: &str) -> Result<Box<dyn Read>> {
-    if lines == 0 {
-        return Ok(reader);
-    }
-    let mut reader = BufReader::with_capacity(READ_BYTES, reader);
-    for line in 0..lines {
-        let bytes = reader.skip_until(b'\n').map_err(|cause| could_not_read(name, &cause))?;
-        if bytes == 0 {
-            return Err(Failure::usage(
-                format!("--skip-lines {lines}: {name} has {line} lines"),
-                "give the number that the load before has told",
-            ));
-        }
-    }
-    Ok(Box::new(reader))
 }
 
 /// Entries that were read and not handed on.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use timestrata::ingest::Encoding;
 use timestrata::ingest::lines::LogFormats;
 use timestrata::logs::{EntryBatch, Labels, Logs, LogsWrite};
 use timestrata::table::{Table, TableWrite};
@@ -205,8 +206,15 @@ impl Follower<'_> {
     fn begin(&mut self, place: Place, found: &Found, is_rotated: bool) -> Result<()> {
         let path = Path::new(&found.path);
         let bytes_max = message_bytes_max(Some(&self.store), self.arguments)?;
-        let arguments = &self.arguments.logs;
-        let mut options = source_options(&self.io, path, arguments, &self.formats, bytes_max)?;
+        let is_other = Encoding::by_mark(&place.head).is_some();
+        if is_other || self.arguments.reading.encoding()?.is_some() {
+            return Err(Failure::usage(
+                format!("'{}' is not UTF-8, which alone can be followed", path.display()),
+                "load it without --follow, or convert it as it comes: tail -F FILE | iconv -f UTF-16 -t UTF-8 | timestrata \
+                 ingest DIR NAME --as logs -",
+            ));
+        }
+        let mut options = source_options(&self.io, path, self.arguments, &self.formats, bytes_max)?;
         if options.format.is_none() && !place.format.is_empty() {
             // One of a file of formats that isn't named this time is guessed anew.
             options.format = self.formats.find(&place.format).ok();

@@ -1,7 +1,7 @@
 //! Text in other encodings than UTF-8, as UTF-8 while it is read.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, Chain, Cursor, Read};
 use std::str::FromStr;
 
 use encoding_rs::{Decoder, DecoderResult};
@@ -15,7 +15,8 @@ const GROWTH: usize = 4;
 /// How text is written in bytes.
 ///
 /// ```
-/// use timestrata_ingest::rows::{Encoding, ReadOptions, open_bytes};
+/// use timestrata_ingest::Encoding;
+/// use timestrata_ingest::rows::{ReadOptions, open_bytes};
 ///
 /// let encoding = Some("windows-1252".parse::<Encoding>()?);
 /// let options = ReadOptions { encoding, ..ReadOptions::default() };
@@ -28,7 +29,7 @@ pub struct Encoding(&'static encoding_rs::Encoding);
 
 impl Encoding {
     /// What the first bytes say, which are a mark that only text of this encoding begins with.
-    pub(super) fn by_mark(start: &[u8]) -> Option<Self> {
+    pub fn by_mark(start: &[u8]) -> Option<Self> {
         match start {
             // An Arrow stream begins with four of these.
             [0xff, 0xff, ..] => None,
@@ -66,11 +67,13 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// Text of an encoding, as UTF-8. A byte that is none of it is an error: nothing is put in its place.
-pub(super) struct Decoded<R> {
+/// Text of an encoding, as UTF-8.
+pub(crate) struct Decoded<R> {
     reader: R,
     encoding: Encoding,
     decoder: Decoder,
+    /// What is put in the place of bytes that are none of it; without it they are an error.
+    in_place: Option<char>,
     /// Read, and not yet decoded.
     input: Vec<u8>,
     taken: usize,
@@ -80,13 +83,30 @@ pub(super) struct Decoded<R> {
     is_at_end: bool,
 }
 
+impl<R> fmt::Debug for Decoded<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoded").field("encoding", &self.encoding).finish_non_exhaustive()
+    }
+}
+
 impl<R: Read> Decoded<R> {
-    pub(super) fn new(reader: R, encoding: Encoding) -> Self {
+    /// Of bytes that all are text: others are an error.
+    pub(crate) fn strict(reader: R, encoding: Encoding) -> Self {
+        Self::new(reader, encoding, None)
+    }
+
+    /// In the place of what is no text there is U+FFFD.
+    pub(crate) fn lossy(reader: R, encoding: Encoding) -> Self {
+        Self::new(reader, encoding, Some(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn new(reader: R, encoding: Encoding, in_place: Option<char>) -> Self {
         Self {
             reader,
             encoding,
             // A mark of this encoding at the beginning is no text.
             decoder: encoding.0.new_decoder_with_bom_removal(),
+            in_place,
             input: Vec::new(),
             taken: 0,
             output: Vec::new(),
@@ -99,8 +119,10 @@ impl<R: Read> Decoded<R> {
     fn fill(&mut self) -> io::Result<()> {
         if self.taken >= self.input.len() {
             self.input.resize(READ_BYTES, 0);
-            let read = self.reader.read(&mut self.input)?;
-            self.input.truncate(read);
+            let read = self.reader.read(&mut self.input);
+            // What was not read is no input, whoever asks again.
+            self.input.truncate(*read.as_ref().unwrap_or(&0));
+            let read = read?;
             self.taken = 0;
             self.is_at_end = read == 0;
         }
@@ -114,12 +136,16 @@ impl<R: Read> Decoded<R> {
         self.output.truncate(written);
         self.given = 0;
         self.taken += read;
-        match result {
-            DecoderResult::Malformed(..) => Err(io::Error::new(
+        match (result, self.in_place) {
+            (DecoderResult::Malformed(..), Some(c)) => {
+                self.output.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                Ok(())
+            }
+            (DecoderResult::Malformed(..), None) => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!("it holds bytes that are no text in {}", self.encoding),
             )),
-            DecoderResult::InputEmpty | DecoderResult::OutputFull => Ok(()),
+            (DecoderResult::InputEmpty | DecoderResult::OutputFull, _) => Ok(()),
         }
     }
 }
@@ -145,8 +171,69 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
+/// Text as UTF-8: of an encoding that is named, or that its first bytes say; else it is as it comes.
+#[derive(Debug)]
+pub(crate) struct Utf8<R>(Source<R>);
+
+#[derive(Debug)]
+enum Source<R> {
+    /// Of which nothing was read.
+    Unknown(R, Option<Encoding>),
+    AsItIs(R),
+    Decoded(Box<Decoded<Chain<Cursor<Vec<u8>>, R>>>),
+    /// While it becomes another one.
+    Nothing,
+}
+
+impl<R: Read> Utf8<R> {
+    pub(crate) fn new(reader: R, encoding: Option<Encoding>) -> Self {
+        Self(Source::Unknown(reader, encoding))
+    }
+
+    /// The first read: as many bytes as a mark has, unless there are no more.
+    fn begin(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Source::Unknown(reader, named) = &mut self.0 else { return Ok(0) };
+        let mut read = reader.read(buffer)?;
+        while let Some((start, room @ [_, ..])) = buffer.split_at_mut_checked(read)
+            && matches!(start, [0xfe | 0xff])
+        {
+            match reader.read(room) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // It will say so again.
+                Err(_) => break,
+            }
+        }
+        let start = buffer.get(..read).unwrap_or_default();
+        let encoding = named.or_else(|| Encoding::by_mark(start));
+        let Source::Unknown(reader, _) = std::mem::replace(&mut self.0, Source::Nothing) else {
+            return Ok(0);
+        };
+        let Some(encoding) = encoding else {
+            self.0 = Source::AsItIs(reader);
+            return Ok(read);
+        };
+        let whole = Cursor::new(start.to_vec()).chain(reader);
+        self.0 = Source::Decoded(Box::new(Decoded::lossy(whole, encoding)));
+        self.read(buffer)
+    }
+}
+
+impl<R: Read> Read for Utf8<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Source::AsItIs(reader) => reader.read(buffer),
+            Source::Decoded(reader) => reader.read(buffer),
+            Source::Unknown(..) if buffer.is_empty() => Ok(0),
+            Source::Unknown(..) => self.begin(buffer),
+            Source::Nothing => Ok(0),
+        }
+    }
+}
+
 /// Lines that end with a carriage return alone, as those that end with a line feed.
-pub(super) struct Lines<R>(pub(super) R);
+pub(crate) struct Lines<R>(pub(crate) R);
 
 impl<R: Read> Read for Lines<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
