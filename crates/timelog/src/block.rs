@@ -150,6 +150,18 @@ impl EntryBlock {
         self.times.len()
     }
 
+    /// So many entries from one on; as far as there are so many.
+    #[must_use]
+    pub fn slice(&self, first: usize, entries: usize) -> Self {
+        let first = first.min(self.len());
+        let entries = entries.min(self.len() - first);
+        Self {
+            batch: self.batch.slice(first, entries),
+            times: self.times.slice(first, entries),
+            values: self.values.as_ref().map(|values| values.slice(first, entries)),
+        }
+    }
+
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()

@@ -38,6 +38,7 @@ mod commit_part;
 pub mod memory;
 mod options;
 mod selection;
+mod tail;
 mod view;
 mod write;
 
@@ -49,5 +50,6 @@ pub use columns::ValueColumns;
 pub use commit_part::TimelogWrite;
 pub use options::{TimelogOptions, VALUE_COLUMN, codec_of, is_timelog};
 pub use selection::{Blocks, Decoded, Entries, Selection};
+pub use tail::{Tail, TailBlock, TailCursor, TailOptions};
 pub use view::TimelogView;
 pub use write::Timelog;

@@ -214,6 +214,30 @@ impl Snapshot {
         self.read(stream)?.max_key(range)
     }
 
+    /// Whether a range delete of a commit behind `since` holds this leading key. Compaction forgets deletes that no row
+    /// needs any more: of such a one it is false.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// # let schema = Schema::new(vec![Field::new("time", DataType::Int64, false)]);
+    /// # let kitchen = store.create_stream(StreamSpec::new("kitchen", Arc::new(schema)))?;
+    /// let before = store.appender(kitchen)?.append(&[Cell::Int(5)], Durability::Written)?;
+    /// let (range, key) = (KeyRange::times(0, 10), LeadKey::Time(5));
+    /// let seq = store.commit(Changes::new().delete_range(kitchen, range), Durability::Written)?;
+    /// assert!(store.snapshot()?.is_deleted_behind(kitchen, key, before)?);
+    /// assert!(!store.snapshot()?.is_deleted_behind(kitchen, key, seq)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_deleted_behind(&self, stream: StreamId, key: LeadKey, since: SeqNo) -> Result<bool> {
+        let newest = self.read(stream)?.tombstones.newest_at(key);
+        Ok(newest.is_some_and(|newest| newest > since))
+    }
+
     /// What a scan of `ranges`, which must be disjoint, will meet. Reads no row.
     pub fn estimate(&self, stream: StreamId, ranges: &[KeyRange]) -> Result<ScanEstimate> {
         self.read(stream)?.estimate(ranges)

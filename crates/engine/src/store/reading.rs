@@ -1,5 +1,7 @@
 //! Snapshots and pins, as users take them.
 
+use std::time::Duration;
+
 use timestrata_format::{SeqNo, StreamId};
 
 use super::Store;
@@ -129,5 +131,43 @@ impl Store {
             Some(follower) => recovery::refresh(self.engine(), follower),
             None => Ok(self.engine().core.lock().last_seq),
         }
+    }
+
+    /// Waits until there may be a commit behind this one, or time is up: the last one that there is then. Beside a writer
+    /// of another process there is nobody to wake it: it waits for `look_every` at most, and catches up.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use timestrata_engine::*;
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// let store = Store::memory(Settings::default())?;
+    /// let seen = store.snapshot()?.seq();
+    /// assert_eq!(store.wait_behind(seen, Duration::ZERO, Duration::ZERO)?, seen);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Closed` where the store was closed meanwhile; beside a writer those of a refresh.
+    pub fn wait_behind(
+        &self,
+        seen: SeqNo,
+        timeout: Duration,
+        look_every: Duration,
+    ) -> Result<SeqNo> {
+        let engine = self.engine();
+        engine.check_open()?;
+        if engine.follower.is_some() {
+            let last = self.refresh()?;
+            if last > seen {
+                return Ok(last);
+            }
+            engine.committed.pause(timeout.min(look_every));
+            return self.refresh();
+        }
+        engine.committed.wait_behind(seen, timeout, || engine.core.lock().last_seq);
+        engine.check_open()?;
+        let last = engine.core.lock().last_seq;
+        Ok(last)
     }
 }

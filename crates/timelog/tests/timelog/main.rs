@@ -3,4 +3,5 @@
 mod limits;
 mod model;
 mod promises;
+mod tail;
 mod typed;
