@@ -27,7 +27,8 @@ pub use history::{HISTORY_HEADER_BYTES, HistoryHeader, HistoryStep};
 pub use ids::{RunId, SeqNo, StoreId, StreamId, WalId};
 pub use key::{KeyRange, LeadKey};
 pub use run::{
-    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, RunFormat, RunMeta, RunTail, Tombstone, Zone,
+    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_LEAST, BLOCK_CHECKSUM_BYTES_SMALL, RunFormat,
+    RunMeta, RunTail, Tombstone, Zone,
 };
 pub use run_aggregates::RunAggregates;
 pub use run_layout::RunLayout;

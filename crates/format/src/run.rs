@@ -71,6 +71,9 @@ pub const BLOCK_CHECKSUM_BYTES: u32 = 65_536;
 /// The same in runs of small blocks, which are read here and there.
 pub const BLOCK_CHECKSUM_BYTES_SMALL: u32 = 16_384;
 
+/// The same in hot runs of small blocks: of a damaged block rows can be read that have no bytes under a checksum that is wrong.
+pub const BLOCK_CHECKSUM_BYTES_LEAST: u32 = 4_096;
+
 /// Zone map of one record batch or row group of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zone {

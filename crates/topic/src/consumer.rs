@@ -366,7 +366,12 @@ impl Consumer {
                 }
                 return Ok(None);
             }
-            Some(batch) => batch.map_err(|error| topic.unreadable(place, next, error))?,
+            Some(Ok(batch)) => batch,
+            Some(Err(error)) if error.kind() == ErrorKind::Corruption => {
+                let before = topic.before_damage(place.partition, next, left.records)?;
+                before.ok_or_else(|| topic.unreadable(place, next, error))?
+            }
+            Some(Err(error)) => return Err(topic.unreadable(place, next, error)),
         };
         let records = Records::of(&batch)?.within(left.bytes);
         let Some((last, _)) = records.len().checked_sub(1).and_then(|row| records.get(row)) else {

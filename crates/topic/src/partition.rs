@@ -113,6 +113,20 @@ impl Partition {
         Tiles { snapshot, stream: self.tiles }
     }
 
+    /// Its offsets as keys tell them, of which runs know the last without reading a row.
+    pub(super) fn offsets_by_keys(&self, store: &Store) -> Result<Range<u64>> {
+        let snapshot = self.snapshot(store)?;
+        let floor = state::find(&snapshot, self.state, StateKind::Floor, "", self.number)?;
+        let floor = floor.map_or(0, |floor| floor.offset);
+        let end = match snapshot.max_key(self.records, &KeyRange::ALL)? {
+            Some(LeadKey::Offset(last)) => last.saturating_add(1),
+            _ => 0,
+        };
+        // The last records may be gone, as later ones of their key stood for them.
+        let full = self.tiles_in(&snapshot).leaves_of_all().unwrap_or(0);
+        Ok(floor..end.max(full).max(floor))
+    }
+
     /// The bytes that are hashed for a record.
     pub(super) fn entry(
         &self,

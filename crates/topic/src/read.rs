@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use arrow_array::RecordBatch;
 use timestrata_engine::{
     Cell, Error, ErrorKind, LeadKey, Result, Row, Scan, ScanSpec, Snapshot, StreamId,
 };
@@ -64,14 +65,20 @@ fn first_where(among: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
 }
 
 impl Topic {
-    /// The offsets of a partition: from the first that is kept up to the one that comes next.
+    /// The offsets of a partition: from the first that is kept up to the one that comes next. They are known of a
+    /// partition, too, whose last records can't be read, so that nothing can be appended to it: those before can be.
     ///
     /// # Errors
     /// `InvalidArgument` if there is no such partition; what reading may fail with.
     pub fn offsets(&self, partition: u32) -> Result<Range<u64>> {
         let partition = self.partition(partition)?;
-        let live = partition.lock(&self.store)?;
-        Ok(live.floor()..live.end())
+        match partition.lock(&self.store) {
+            Ok(live) => Ok(live.floor()..live.end()),
+            Err(error) if error.kind() == ErrorKind::Corruption => {
+                partition.offsets_by_keys(&self.store).map_err(|_| error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Records of a partition in order of their offsets, as Arrow batches with the columns of
@@ -103,7 +110,36 @@ impl Topic {
 
     fn row(&self, partition: &Partition, offset: u64) -> Result<Option<Row>> {
         let snapshot = self.store.snapshot_of(partition.records)?;
-        snapshot.get(partition.records, &[Cell::UInt(offset)])
+        match snapshot.get(partition.records, &[Cell::UInt(offset)]) {
+            // A scan is given rows of a damaged block that are whole themselves.
+            Err(error) if error.kind() == ErrorKind::Corruption => {
+                let spec = ScanSpec { range: range(offset..offset + 1), ..ScanSpec::default() };
+                let rows = snapshot.collect(partition.records, &spec).map_err(|_| error)?;
+                Ok((rows.num_rows() == 1).then_some(Row { batch: rows, index: 0 }))
+            }
+            found => found,
+        }
+    }
+
+    /// Records from an offset on up to the first that can't be read, and no more than that; `None` where it is the first of
+    /// them.
+    pub(super) fn before_damage(
+        &self,
+        partition: u32,
+        from: u64,
+        limit: usize,
+    ) -> Result<Option<RecordBatch>> {
+        let part = self.partition(partition)?;
+        let snapshot = self.store.snapshot_of(part.records)?;
+        let most = from.saturating_add(u64::try_from(limit).unwrap_or(u64::MAX));
+        let read = |end: u64| {
+            let spec = ScanSpec { range: range(from..end), ..ScanSpec::default() };
+            snapshot.collect(part.records, &spec)
+        };
+        let end = first_where(from..most.min(self.offsets(partition)?.end), |last| {
+            read(last.saturating_add(1)).is_err()
+        });
+        Ok(Some(read(end)?).filter(|batch| batch.num_rows() > 0))
     }
 
     /// The offset behind the records from `offset` on that can't be read.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
@@ -20,6 +20,8 @@ use super::layout::{ColumnLayout, column_layouts};
 use super::tail::Zone;
 use super::{METADATA_KEY, ORIGIN_KEY};
 use crate::{Error, Result};
+
+mod undamaged;
 
 /// Length and magic at the end of an IPC file.
 const TRAILER_BYTES: usize = 10;
@@ -63,6 +65,8 @@ pub(super) struct HotFile {
     coded: Vec<OnceLock<Option<CodedText>>>,
     /// How many blocks filters have asked about by each column before that.
     asked: Vec<AtomicUsize>,
+    /// Blocks that could not be read whole: who wants some keys of one is given their rows alone.
+    damaged: Vec<AtomicBool>,
 }
 
 /// The bytes, aligned for every Arrow type: a map is, memory of another disk may not be.
@@ -177,6 +181,7 @@ impl HotFile {
             asked: std::iter::repeat_with(AtomicUsize::default)
                 .take(schema.fields().len())
                 .collect(),
+            damaged: std::iter::repeat_with(AtomicBool::default).take(blocks).collect(),
             schema,
         })
     }
@@ -275,12 +280,8 @@ impl HotFile {
         guarded(self.file.path(), || self.decode_message(message, zone, columns))
     }
 
-    fn decode_message(
-        &self,
-        message: &Message,
-        zone: &Zone,
-        columns: &[usize],
-    ) -> Result<RecordBatch> {
+    /// What a message says of its columns, which is what the run says.
+    fn header_of(&self, message: &Message, zone: &Zone) -> Result<arrow_ipc::RecordBatch<'_>> {
         let bad = |why: String| self.file.bad(message.header.start, why);
         let header = self.file.slice(message.header.start + PREFIX_BYTES..message.header.end)?;
         let root = root_as_message(header)
@@ -299,6 +300,18 @@ impl HotFile {
         {
             return Err(bad("a record batch header does not fit the run".into()));
         }
+        Ok(batch)
+    }
+
+    fn decode_message(
+        &self,
+        message: &Message,
+        zone: &Zone,
+        columns: &[usize],
+    ) -> Result<RecordBatch> {
+        let bad = |why: String| self.file.bad(message.header.start, why);
+        let batch = self.header_of(message, zone)?;
+        let buffers = batch.buffers().unwrap_or_default();
         for layout in columns.iter().filter_map(|column| self.layouts.get(*column)) {
             for index in layout.buffers.clone() {
                 let buffer = buffers.get(index);

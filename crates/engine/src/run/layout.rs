@@ -19,18 +19,19 @@ pub(super) fn column_layouts(schema: &Schema) -> Vec<ColumnLayout> {
     let mut layouts = Vec::with_capacity(schema.fields().len());
     for field in schema.fields() {
         let (first_node, first_buffer) = (node, buffer);
-        count(field, &mut node, &mut buffer);
+        skip_field(field, &mut node, &mut buffer);
         layouts.push(ColumnLayout { nodes: first_node..node, buffers: first_buffer..buffer });
     }
     layouts
 }
 
-fn count(field: &Field, nodes: &mut usize, buffers: &mut usize) {
+/// Goes on behind the nodes and buffers of a field.
+pub(super) fn skip_field(field: &Field, nodes: &mut usize, buffers: &mut usize) {
     *nodes += 1;
     let layout = arrow_data::layout(field.data_type());
     *buffers += usize::from(layout.can_contain_null_mask) + layout.buffers.len();
     for child in children(field.data_type()) {
-        count(child, nodes, buffers);
+        skip_field(child, nodes, buffers);
     }
 }
 

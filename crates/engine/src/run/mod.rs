@@ -14,6 +14,7 @@ mod cache;
 mod checked;
 mod coded;
 mod cold;
+mod damaged;
 mod decimals;
 mod dictionary;
 mod encoder;

@@ -249,12 +249,13 @@ impl RunReader {
         Ok(Opened { content, evolution, file_columns: schema.fields().len(), zones })
     }
 
-    /// Decodes columns of a block; as views those that `views` says, which are all of those that
-    /// the stream has views of, or none.
+    /// Decodes columns of a block; as views those that `views` says, which are all of those that the stream has views
+    /// of, or none. Of a damaged block rows with other keys than `keys` are left out.
     fn read_as(
         &self,
         block: usize,
         wanted: &ViewedColumns,
+        keys: Option<KeyRange>,
         order: RowOrder,
     ) -> Result<RecordBatch> {
         let (opened, columns) = (self.opened()?, &wanted.columns);
@@ -265,31 +266,7 @@ impl RunReader {
         };
         let read = || self.read_block(opened, (block, zone), wanted, order);
         self.of_block(opened, (block, zone), read)
-    }
-
-    /// What is read of a block; tried again where it only shares a checksum with damaged ones.
-    pub(super) fn of_block<T>(
-        &self,
-        opened: &Opened,
-        (block, zone): (usize, &Zone),
-        read: impl Fn() -> Result<T>,
-    ) -> Result<T> {
-        let outcome = match read() {
-            Err(error) if self.is_whole_by_itself(opened, block, &error) => read(),
-            outcome => outcome,
-        };
-        outcome.map_err(|error| self.error_of(zone, error))
-    }
-
-    /// Whether a block that shares bytes under one checksum with damaged ones is whole all the same.
-    fn is_whole_by_itself(&self, opened: &Opened, block: usize, error: &Error) -> bool {
-        if error.kind() != ErrorKind::Corruption {
-            return false;
-        }
-        let origin = self.origin(opened).ok().flatten();
-        let block = opened.content.group_of(block);
-        let extent = origin.as_ref().zip(block).and_then(|(origin, at)| origin.blocks.get(at));
-        extent.is_some_and(|extent| opened.content.file().trust(extent))
+            .or_else(|error| self.undamaged(opened, (block, zone), wanted, keys, error))
     }
 
     /// Where the run comes from, read from its file anew; `None` if an earlier build has written it.
@@ -406,7 +383,7 @@ impl Source for RunReader {
     }
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<RecordBatch> {
-        self.read_as(block, &ViewedColumns::plain(columns.to_vec()), RowOrder::ByKey)
+        self.read_as(block, &ViewedColumns::plain(columns.to_vec()), None, RowOrder::ByKey)
     }
 
     fn read_viewed(
@@ -417,13 +394,13 @@ impl Source for RunReader {
         order: RowOrder,
     ) -> Result<RecordBatch> {
         match keys.filter(|keys| self.has_few_within(block, keys)) {
-            Some(keys) => self.within(block, wanted, &keys, order),
-            None => self.read_as(block, wanted, order),
+            Some(few) => self.within(block, wanted, &few, order),
+            None => self.read_as(block, wanted, keys, order),
         }
     }
 
     fn leaves_out_other_keys(&self, block: usize, keys: &KeyRange) -> bool {
-        self.has_few_within(block, keys)
+        self.has_few_within(block, keys) || self.is_damaged(block)
     }
 
     fn is_long(&self, block: usize) -> bool {

@@ -9,6 +9,7 @@ mod pruning;
 mod ranges;
 mod selected;
 mod types;
+mod undamaged;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

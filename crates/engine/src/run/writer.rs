@@ -7,8 +7,9 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use timestrata_format::{
-    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_SMALL, BlockExtent, LeadKey, RunAggregates,
-    RunFormat, RunId, RunLayout, RunMeta, RunOrigin, SeqNo, StoreId, Tombstone, WordFilters,
+    BLOCK_CHECKSUM_BYTES, BLOCK_CHECKSUM_BYTES_LEAST, BLOCK_CHECKSUM_BYTES_SMALL, BlockExtent,
+    LeadKey, RunAggregates, RunFormat, RunId, RunLayout, RunMeta, RunOrigin, SeqNo, StoreId,
+    Tombstone, WordFilters,
 };
 use timestrata_io::{DiskFile, Io, OpenMode};
 
@@ -153,10 +154,13 @@ impl RunWriter {
             .map_err(|error| Error::io("create a run file", &path, error))?;
         let block_rows = block_rows(stream, format, settings);
         let may_share = format == RunFormat::Cold && stream.shares_dictionaries();
-        // Where a block is a part of a row group only these tell whose bytes are damaged.
-        let checksum_bytes = match may_share || block_rows < settings.run_batch_rows {
-            true => BLOCK_CHECKSUM_BYTES_SMALL,
-            false => BLOCK_CHECKSUM_BYTES,
+        let has_few_rows = block_rows < settings.run_batch_rows;
+        let checksum_bytes = match format {
+            // Of a damaged block those rows can be read that have no bytes under the same checksum.
+            RunFormat::Hot if has_few_rows => BLOCK_CHECKSUM_BYTES_LEAST,
+            // Where a block is a part of a row group only these tell whose bytes are damaged.
+            _ if may_share || has_few_rows => BLOCK_CHECKSUM_BYTES_SMALL,
+            _ => BLOCK_CHECKSUM_BYTES,
         };
         let limits = match may_share {
             true => row_groups::at_first(stream, block_rows),

@@ -137,7 +137,14 @@ impl Cursor {
         if self.loaded.as_ref().is_none_or(|loaded| loaded.block != self.block) {
             self.loaded = None;
             let keys = self.keys_wanted();
-            match LoadedBlock::read_within(plan, self.source.as_ref(), self.block, keys) {
+            let read =
+                |keys| LoadedBlock::read_within(plan, self.source.as_ref(), self.block, keys);
+            // Of a block that turns out to be damaged the rows that are wanted may be whole.
+            let loaded = read(keys).or_else(|error| match self.keys_wanted() {
+                Some(wanted) if keys.is_none() => read(Some(wanted)).map_err(|_| error),
+                _ => Err(error),
+            });
+            match loaded {
                 Ok(loaded) => self.loaded = Some(loaded),
                 Err(error) => {
                     plan.leave_out(error)?;

@@ -3,6 +3,7 @@
 mod audit;
 mod checkpoints;
 mod consumers;
+mod damage;
 mod epochs;
 mod groups;
 mod json;

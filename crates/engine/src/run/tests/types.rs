@@ -135,10 +135,14 @@ fn with_time(columns: Vec<ArrayRef>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(all).unwrap()
 }
 
+/// Columns of all types, of as many rows each, whose times are their numbers.
+pub(super) fn all_types() -> [RecordBatch; 3] {
+    [primitives(), bytes_and_flags(), nested()].map(with_time)
+}
+
 #[test]
 fn all_types_come_back_from_both_formats() {
-    for columns in [primitives(), bytes_and_flags(), nested()] {
-        let rows = with_time(columns);
+    for rows in all_types() {
         for format in FORMATS {
             let place = Place::new(rows.schema());
             // Pieces that begin inside bytes of bitmaps, and must be cut and joined.
