@@ -39,6 +39,7 @@ fn main() -> Result<()> {
         write_altered(&store);
         write_by_series(&store)?;
         write_added_up(&store)?;
+        write_finer(&store)?;
         write_log(&store, &streams)?;
         if is_killed {
             machine.tear(&store, &streams);
@@ -260,6 +261,38 @@ fn write_altered(store: &Store) {
     bulk.insert(id, noted(200..300)).unwrap();
     bulk.commit().unwrap();
     store.commit(Changes::new().insert(id, noted(5..8)), WRITTEN).unwrap();
+}
+
+/// A stream whose times got a finer unit while it had rows in a compacted run, which a pin has too, in a flushed one and in the log,
+/// and range deletes that some of these heed.
+fn write_finer(store: &Store) -> Result<()> {
+    let columns = |unit: TimeUnit| {
+        let time = Field::new("time", DataType::Timestamp(unit, Some("UTC".into())), false);
+        Arc::new(Schema::new(vec![time, Field::new("n", DataType::Int64, true)]))
+    };
+    let rows = |unit: TimeUnit, times: &[i64]| {
+        let numbers: ArrayRef = Arc::new(Int64Array::from(times.to_vec()));
+        let schema = columns(unit);
+        let times = arrow_cast::cast(&numbers, schema.field(0).data_type())?;
+        Ok::<_, arrow_schema::ArrowError>(RecordBatch::try_new(schema, vec![times, numbers])?)
+    };
+    let seconds = |times: std::ops::Range<i64>| rows(TimeUnit::Second, &times.collect::<Vec<_>>());
+    let spec = StreamSpec {
+        run_format: RunFormat::Cold,
+        ..StreamSpec::new("clock", columns(TimeUnit::Second))
+    };
+    let id = store.create_stream(spec)?;
+    store.commit(Changes::new().insert(id, seconds(-20..40).unwrap()), WRITTEN)?;
+    store.compact(Some(id))?;
+    store.commit(Changes::new().delete_range(id, KeyRange::times(-3, 5)), WRITTEN)?;
+    store.pin("in seconds")?;
+    store.commit(Changes::new().insert(id, seconds(3..9).unwrap()), WRITTEN)?;
+    store.commit(Changes::new().delete_range(id, KeyRange::times(30, 33)), WRITTEN)?;
+    store.alter_stream(id, columns(TimeUnit::Microsecond))?;
+    let fine = rows(TimeUnit::Microsecond, &[3_000_001, 3_500_000, 31_000_000]).unwrap();
+    let changes = Changes::new().delete_range(id, KeyRange::times(8_000_000, 8_000_001));
+    store.commit(changes.insert(id, fine), WRITTEN)?;
+    Ok(())
 }
 
 /// A stream of cold runs, whose series a column tells apart, with so many rows a block.

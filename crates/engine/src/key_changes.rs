@@ -93,6 +93,9 @@ impl UnchangedKey {
     pub(crate) fn check_is_of(&self, stream: &Stream) -> Result<()> {
         match stream.key_fields().eq(self.stream.key_fields()) {
             true => Ok(()),
+            false if stream.time_unit_ns() != self.stream.time_unit_ns() => {
+                Err(stream.has_been_altered())
+            }
             false => Err(stream.spec().error(
                 ErrorKind::InvalidArgument,
                 "the key is of a stream of another store: take this store's",

@@ -76,7 +76,7 @@ pub use store::{
 };
 pub use stream::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, COMPRESSION_PROPERTY, LeadKind, RunCompression,
-    SERIES_PROPERTY, Stream, StreamSpec, WORDS_PROPERTY, widens,
+    SERIES_PROPERTY, Stream, StreamSpec, WORDS_PROPERTY, finer_times, widens,
 };
 pub use timestrata_format::manifest::{Merge, Retention};
 pub use timestrata_format::{

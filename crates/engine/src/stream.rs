@@ -14,7 +14,7 @@ use timestrata_format::{KeyRange, LeadKey, RunFormat, StreamId};
 
 pub use self::compression::{COMPRESSION_PROPERTY, RunCompression};
 pub(crate) use self::definition::{from_definition, open_definition, to_definition};
-pub use self::widening::widens;
+pub use self::widening::{finer_times, widens};
 use crate::{Error, ErrorKind, Result};
 
 /// Name of the column that marks deleted keys in the runs of `Latest` streams.
@@ -301,10 +301,16 @@ impl Stream {
             return refuse(format!("it has {} columns, the new schema {}", old.len(), new.len()));
         }
         for (index, (from, to)) in old.iter().zip(new).enumerate() {
+            let is_finer = finer_times(from.data_type(), to.data_type()).is_some();
             let fits = from.name() == to.name()
-                && (from.data_type() == to.data_type() || widens(from.data_type(), to.data_type()))
+                && (from.data_type() == to.data_type()
+                    || widens(from.data_type(), to.data_type())
+                    || is_finer)
                 && (to.is_nullable() || !from.is_nullable());
-            if !fits || (self.key_columns.contains(&index) && from != to) {
+            // Of the key only the times that lead it may get a finer unit, by which rows are in the same order.
+            let is_refined =
+                is_finer && index == self.lead_column() && from.is_nullable() == to.is_nullable();
+            if !fits || (self.key_columns.contains(&index) && from != to && !is_refined) {
                 return refuse(format!("column {from} can't become {to}"));
             }
         }

@@ -43,6 +43,19 @@ impl LeadKey {
         }
     }
 
+    /// The same time in a unit of which `factor` make one of its own; `None` beyond what 64 bits hold, or for a key of
+    /// another kind.
+    ///
+    /// ```
+    /// # use timestrata_format::LeadKey;
+    /// assert_eq!(LeadKey::Time(-2).in_finer_unit(1_000), Some(LeadKey::Time(-2_000)));
+    /// assert_eq!(LeadKey::Time(i64::MAX).in_finer_unit(1_000), None);
+    /// ```
+    #[must_use]
+    pub fn in_finer_unit(self, factor: i64) -> Option<Self> {
+        self.time()?.checked_mul(factor).map(Self::Time)
+    }
+
     /// Name of the variant, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -137,6 +150,37 @@ impl KeyRange {
     /// Whether it holds every key of the inclusive interval `[min, max]`.
     pub fn covers(&self, min: LeadKey, max: LeadKey) -> bool {
         self.contains(min) && self.contains(max)
+    }
+
+    /// The range of the same times in a unit of which `factor` make one of theirs: it holds of what 64 bits can hold exactly the
+    /// times that this one does. `None` where that is none, or for a range of other keys.
+    ///
+    /// ```
+    /// # use timestrata_format::{KeyRange, LeadKey};
+    /// assert_eq!(KeyRange::times(1, 3).in_finer_unit(1_000), Some(KeyRange::times(1_000, 3_000)));
+    /// let open = KeyRange::new(LeadKey::Time(0), None);
+    /// assert_eq!(KeyRange::times(0, i64::MAX).in_finer_unit(1_000), Some(open));
+    /// assert_eq!(KeyRange::times(i64::MAX - 1, i64::MAX).in_finer_unit(1_000), None);
+    /// ```
+    #[must_use]
+    pub fn in_finer_unit(&self, factor: i64) -> Option<Self> {
+        let lo = match self.lo.map(LeadKey::time) {
+            None => None,
+            Some(lo) => match lo?.checked_mul(factor) {
+                Some(lo) => Some(LeadKey::Time(lo)),
+                None if lo? < 0 => None,
+                None => return None,
+            },
+        };
+        let hi = match self.hi.map(LeadKey::time) {
+            None => None,
+            Some(hi) => match hi?.checked_mul(factor) {
+                Some(hi) => Some(LeadKey::Time(hi)),
+                None if hi? > 0 => None,
+                None => return None,
+            },
+        };
+        Some(Self { lo, hi })
     }
 
     /// The keys that are in both.

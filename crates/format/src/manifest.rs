@@ -142,6 +142,14 @@ pub enum ManifestOp {
     CreateStream(StreamDefinition),
     /// A stream has other columns from now on. All commits before are in its runs.
     AlterStream(StreamDefinition),
+    /// A stream's times are told in a finer unit from now on: all that is known of its runs and tombstones, those of pins
+    /// too, is in the unit before.
+    RefineTimes {
+        /// The stream.
+        stream: StreamId,
+        /// How many of the new unit make one of the old; 2 or more.
+        factor: i64,
+    },
     /// A stream and all its runs and tombstones go.
     DropStream(StreamId),
     /// A new run.

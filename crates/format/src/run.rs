@@ -56,6 +56,17 @@ pub struct RunMeta {
     pub created_wall_ns: i64,
 }
 
+impl RunMeta {
+    /// The same of a run whose stream tells times in a unit of which `factor` make one of those before. `None` where that can't
+    /// hold the run's times, or its keys are others.
+    #[must_use]
+    pub fn in_finer_unit(&self, factor: i64) -> Option<Self> {
+        let key_min = self.key_min.in_finer_unit(factor)?;
+        let key_max = self.key_max.in_finer_unit(factor)?;
+        Some(Self { key_min, key_max, ..self.clone() })
+    }
+}
+
 /// A range delete: hides rows of `range` that were committed before `seq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tombstone {

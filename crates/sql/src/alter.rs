@@ -77,7 +77,8 @@ impl TableStatement {
                     Ok(BooleanArray::from(vec![true; batch.num_rows()]))
                 };
                 let matches = Arc::new(all);
-                let predicate = Predicate { ranges: vec![KeyRange::ALL], is_exact: true, matches };
+                let (stream, ranges) = (Arc::clone(&table.stream), vec![KeyRange::ALL]);
+                let predicate = Predicate { stream, ranges, is_exact: true, matches };
                 blocking(move || writer.delete_where(&table.name, &predicate)).await
             }
             Self::Alter { operations, .. } => {

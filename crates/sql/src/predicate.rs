@@ -84,7 +84,8 @@ fn prepare(
         })
     };
     let ranges = ranges.as_slice().to_vec();
-    Ok(Predicate { ranges, is_exact, matches: Arc::new(matches) })
+    let stream = Arc::clone(&table.stream);
+    Ok(Predicate { stream, ranges, is_exact, matches: Arc::new(matches) })
 }
 
 /// An expression over columns of `schema`, with what our rules make of it.

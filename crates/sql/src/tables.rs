@@ -37,7 +37,7 @@ impl SqlWriter for TableWriter {
     }
 
     fn update_where(&self, table: &str, predicate: &Predicate, change: &RowChange) -> Result<u64> {
-        let table = Table::open(&self.store, table)?;
+        let table = Table::open(&self.store, table)?.with_times_of(&predicate.stream);
         let picked = |batch: &RecordBatch| predicate.matches(batch);
         table.update_where(&predicate.ranges, picked, |batch| change.apply(batch))
     }
@@ -87,6 +87,8 @@ pub fn delete_rows(
     predicate: &Predicate,
     durability: Durability,
 ) -> Result<u64> {
+    table.check_times_of(&predicate.stream)?;
+    let table = table.with_times_of(&predicate.stream);
     let parts = predicate.ranges.iter().map(|part| part.intersect(range));
     let parts: Vec<KeyRange> = parts.filter(|part| !part.is_empty()).collect();
     match predicate.is_exact {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
 use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
-use timestrata_engine::{KeyRange, Result};
+use timestrata_engine::{KeyRange, Result, Stream};
 use timestrata_table::MaterializedView;
 
 use crate::error::invalid;
@@ -30,6 +30,8 @@ type Matches = dyn Fn(&RecordBatch) -> Result<BooleanArray> + Send + Sync;
 /// ```
 #[derive(Clone)]
 pub struct Predicate {
+    /// The table as it was seen: ranges are told in the unit of its times.
+    pub stream: Arc<Stream>,
     /// No row outside of these, disjoint and ascending, is meant.
     pub ranges: Vec<KeyRange>,
     /// Every row inside of `ranges` is.

@@ -43,7 +43,8 @@ pub struct TableWrite<'a> {
     rows: Vec<Rows<'a>>,
     /// Places of those of which the keys must be what they were since some commit.
     unchanged_since: Vec<(usize, SeqNo)>,
-    deleted: Vec<KeyRange>,
+    /// Each with the unit of the times that its ends are told in, nanoseconds, where that is known.
+    deleted: Vec<(KeyRange, Option<i64>)>,
     on_mismatch: OnMismatch,
 }
 
@@ -127,7 +128,36 @@ impl<'a> TableWrite<'a> {
 
     /// As [`delete`](Self::delete), of a range of the table's keys.
     pub fn delete_range(&mut self, range: KeyRange) {
-        self.deleted.push(range);
+        self.deleted.push((range, None));
+    }
+
+    /// The same, of a range of times in the unit of `stream`, which is the table's as it was seen. If the unit has become finer by
+    /// the commit, the same times are deleted.
+    pub fn delete_range_of(&mut self, stream: &Stream, range: KeyRange) {
+        self.deleted.push((range, stream.time_unit_ns()));
+    }
+
+    /// The changes of others with those that delete ranges, in the unit that times have now. To be asked with the table's lock.
+    fn with_deletes(&self, before: &Changes) -> Result<Changes> {
+        let layout = self.table.layout()?;
+        let today = |(range, unit_ns): &(KeyRange, Option<i64>)| {
+            let told = self.table.with_unit(*unit_ns);
+            told.ranges_today(&layout, std::slice::from_ref(range))
+        };
+        let ranges: Vec<KeyRange> = self.deleted.iter().flat_map(today).collect();
+        self.table.check_ranges(&ranges)?;
+        let ranges = ranges.into_iter().filter(|range| !range.is_empty());
+        let add = |all: Changes, range| all.delete_range(self.table.id(), range);
+        Ok(ranges.fold(before.clone(), add))
+    }
+
+    fn commit_deletes(
+        &self,
+        before: &Changes,
+        rest: &mut dyn FnMut(Changes) -> Result<SeqNo>,
+    ) -> Result<SeqNo> {
+        let _shared = self.table.shared.lock.read();
+        rest(self.with_deletes(before)?)
     }
 }
 
@@ -149,15 +179,13 @@ impl CommitPart for TableWrite<'_> {
         before: Changes,
         rest: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<SeqNo> {
-        self.table.check_ranges(&self.deleted)?;
-        let ranges = self.deleted.iter().filter(|range| !range.is_empty());
-        let before = ranges.fold(before, |all, range| all.delete_range(self.table.id(), *range));
         if self.rows.is_empty() {
-            return rest(before);
+            return self.commit_deletes(&before, rest);
         }
+        let with_deletes = || self.with_deletes(&before);
         if let Some(ones) = self.ones()
             && let Some(seq) =
-                self.table.append_ones(&ones, &self.unchanged_since, &before, rest)?
+                self.table.append_ones(&ones, &self.unchanged_since, &with_deletes, rest)?
         {
             return Ok(seq);
         }
@@ -168,10 +196,10 @@ impl CommitPart for TableWrite<'_> {
         let batches: Vec<RecordBatch> = self.rows.iter().map(batch).collect::<Result<_>>()?;
         let rows: Vec<&RecordBatch> = batches.iter().filter(|rows| rows.num_rows() > 0).collect();
         if rows.is_empty() {
-            return rest(before);
+            return self.commit_deletes(&before, rest);
         }
         let rest = &mut |changes| {
-            let mut all = before.clone();
+            let mut all = with_deletes()?;
             for (place, since) in &self.unchanged_since {
                 let Some(rows) = batches.get(*place) else { continue };
                 self.table.expect_unchanged(rows, *since, self.on_mismatch, &mut all)?;

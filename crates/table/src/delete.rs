@@ -10,7 +10,7 @@ use timestrata_engine::{
     BulkCommit, Cell, Changes, Durability, Error, ErrorKind, KeyRange, LeadKey, Result, ScanSpec,
     SeqNo,
 };
-use timestrata_values::range::{delete_range, key_range};
+use timestrata_values::range::key_range;
 
 use super::Table;
 use super::identity::Identities;
@@ -64,8 +64,16 @@ impl Table {
         range: impl RangeBounds<i64>,
         durability: Durability,
     ) -> Result<Option<SeqNo>> {
-        self.check_ranges(&[key_range(&range)?])?;
-        delete_range(&self.shared.store, self.shared.id, &range, durability)
+        let ranges = [key_range(&range)?];
+        let _shared = self.shared.lock.read();
+        let ranges = self.ranges_today(&*self.layout()?, &ranges);
+        self.check_ranges(&ranges)?;
+        let ranges = ranges.into_iter().filter(|range| !range.is_empty());
+        let store = &self.shared.store;
+        match ranges.map(|range| Changes::new().delete_range(self.shared.id, range)).next() {
+            Some(changes) => store.commit(changes, durability).map(Some),
+            None => store.acknowledge(durability).map(|_| None),
+        }
     }
 
     /// Deletes every row whose time is in one of these ranges, as one atomic commit. Gives how many
@@ -75,7 +83,8 @@ impl Table {
     /// What a commit may fail with.
     pub fn delete_ranges(&self, ranges: &[KeyRange], durability: Durability) -> Result<u64> {
         let _alone = self.shared.lock.write();
-        self.check_ranges(ranges)?;
+        let ranges = self.ranges_today(&*self.layout()?, ranges);
+        self.check_ranges(&ranges)?;
         let view = self.view()?;
         let (mut changes, mut rows) = (Changes::new(), 0);
         for range in ranges.iter().filter(|range| !range.is_empty()) {
@@ -105,6 +114,7 @@ impl Table {
     ) -> Result<u64> {
         let _alone = self.shared.lock.write();
         let layout = self.layout()?;
+        self.check_times_of(&layout.stream)?;
         let closed = layout.closed(self.shared.store.wall_ns());
         let mut predicate = |batch: &RecordBatch| {
             let picked = predicate(batch)?;

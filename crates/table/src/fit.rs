@@ -15,6 +15,7 @@ use timestrata_values::convert::{cast, is_convertible, wider};
 use super::layout::Layout;
 use super::options::with_fields;
 use super::time;
+use super::unit::time_for;
 use super::write::unmade;
 
 /// Characters of a value that an error shows.
@@ -76,7 +77,15 @@ pub(super) fn evolved(
     if on_mismatch == OnMismatch::Widen {
         for (index, field) in fields.iter_mut().enumerate() {
             let Some(column) = batch.column_by_name(field.name()) else { continue };
-            if layout.is_key(index) || converted(column, field.data_type()).is_ok() {
+            let is_time = index == layout.time();
+            if (layout.is_key(index) && !is_time) || converted(column, field.data_type()).is_ok() {
+                continue;
+            }
+            if let Some(finer) = time_for(field, column.data_type()) {
+                *field = finer;
+                continue;
+            }
+            if is_time {
                 continue;
             }
             if let Some(wider) = wider(field.data_type(), column.data_type()) {
@@ -103,7 +112,15 @@ pub(super) fn widened(layout: &Layout, columns: &[FieldRef]) -> Option<SchemaRef
     let mut fields = schema.fields().to_vec();
     for (index, field) in fields.iter_mut().enumerate() {
         let column = columns.iter().find(|column| column.name() == field.name());
-        let Some(column) = column.filter(|_| !layout.is_key(index)) else { continue };
+        let is_time = index == layout.time();
+        let Some(column) = column.filter(|_| is_time || !layout.is_key(index)) else { continue };
+        if let Some(finer) = time_for(field, column.data_type()) {
+            *field = finer;
+            continue;
+        }
+        if is_time {
+            continue;
+        }
         if let Some(wider) = wider(field.data_type(), column.data_type()) {
             *field = Arc::new(Field::new(field.name(), wider, field.is_nullable()));
         }

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use timestrata_engine::{
-    ErrorKind, KeyRange, Result, Retention, RowAppender, RunCompression, Store, Stream, StreamId,
+    Error, ErrorKind, KeyRange, Result, Retention, RowAppender, RunCompression, Store, Stream,
+    StreamId,
 };
 use timestrata_io::sync::{Mutex, RwLock};
 use timestrata_values::name;
@@ -42,6 +43,8 @@ use super::{TableView, time};
 #[derive(Debug, Clone)]
 pub struct Table {
     pub(super) shared: Arc<SharedTable>,
+    /// The unit in which whoever has this handle tells times, in nanoseconds, where that is known.
+    told_unit_ns: Option<i64>,
 }
 
 /// What all handles of a table share.
@@ -179,6 +182,7 @@ impl Table {
             watched.0.store(true, Ordering::SeqCst);
         }
         Ok(Self {
+            told_unit_ns: None,
             shared: Arc::new(SharedTable {
                 store: store.clone(),
                 id,
@@ -254,6 +258,64 @@ impl Table {
             Some(_) => self.shared.store.snapshot()?,
         };
         TableView::new(snapshot, self.shared.id, self.shared.index)
+    }
+
+    /// The same table for whoever tells it times in the unit of `stream`, which is the table's as it was seen. Where the unit has
+    /// become finer meanwhile, ranges of times are taken for the same times, and single rows and what picks rows are refused
+    /// (`InvalidData`): they are made anew.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{RecordBatch, TimestampSecondArray};
+    /// # use arrow_schema::{DataType, Field, TimeUnit};
+    /// # use timestrata_engine::{Durability, KeyRange, Settings, Store};
+    /// # use timestrata_table::{Table, TableOptions, WriteOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let times = Arc::new(TimestampSecondArray::from(vec![1, 2, 3])) as _;
+    /// let rows = RecordBatch::try_from_iter([("time", times)])?;
+    /// let ticks = Table::create_for(&store, "ticks", &rows, &TableOptions::default())?;
+    /// ticks.append(&rows, WriteOptions::default())?;
+    /// let in_seconds = ticks.with_times_of(ticks.view()?.stream());
+    ///
+    /// let finer = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    /// ticks.alter_columns(&[], &[Arc::new(Field::new("time", finer, false))])?;
+    /// assert_eq!(in_seconds.delete_ranges(&[KeyRange::times(0, 3)], Durability::Written)?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_times_of(&self, stream: &Stream) -> Self {
+        self.with_unit(stream.time_unit_ns())
+    }
+
+    pub(super) fn with_unit(&self, told_unit_ns: Option<i64>) -> Self {
+        Self { told_unit_ns, ..self.clone() }
+    }
+
+    /// Ranges that were told by whoever has this handle, in the table's unit. To be asked with the table's lock.
+    pub(super) fn ranges_today(&self, layout: &Layout, ranges: &[KeyRange]) -> Vec<KeyRange> {
+        let today = layout.stream.time_unit_ns();
+        match self.told_unit_ns.zip(today).map(|(told, today)| told / today) {
+            Some(factor) if factor > 1 => {
+                ranges.iter().filter_map(|range| range.in_finer_unit(factor)).collect()
+            }
+            _ => ranges.to_vec(),
+        }
+    }
+
+    /// An error if the times of a stream, which is the table's as it was seen, have another unit than that in which whoever has this
+    /// handle tells them.
+    ///
+    /// # Errors
+    /// `InvalidData`, which another try mends.
+    pub fn check_times_of(&self, stream: &Stream) -> Result<()> {
+        if self.told_unit_ns.is_none_or(|told| Some(told) == stream.time_unit_ns()) {
+            return Ok(());
+        }
+        let message =
+            format!("the times of table '{}' have got a finer unit meanwhile", stream.name());
+        Err(Error::new(ErrorKind::InvalidData, message).hinting("try again"))
     }
 
     /// Changes what may be thrown away by itself, durably.

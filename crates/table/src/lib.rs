@@ -60,6 +60,7 @@ mod series_keys;
 mod text;
 mod time;
 mod together;
+mod unit;
 mod update;
 mod view;
 mod views;

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, FieldRef, SchemaRef};
 use arrow_select::filter::filter_record_batch;
-use timestrata_engine::{BulkCommit, Durability, Error, ErrorKind, KeyRange, Result, widens};
+use timestrata_engine::{
+    BulkCommit, Durability, Error, ErrorKind, KeyRange, Result, finer_times, widens,
+};
 
 use super::Table;
 use super::delete::{RowPredicate, for_each_picked};
 use super::layout::Layout;
 use super::options::with_fields;
+use super::unit::in_zone_of;
 use super::view::TableView;
 use super::write::unmade;
 
@@ -62,6 +65,7 @@ impl Table {
     ) -> Result<u64> {
         let _alone = self.shared.lock.write();
         let layout = self.layout()?;
+        self.check_times_of(&layout.stream)?;
         let view = self.view()?;
         if view.key().is_empty() {
             let name = layout.name();
@@ -118,7 +122,7 @@ impl Table {
     }
 
     /// Gives the table more columns, in which the rows that it has hold nothing, and columns that it has types that also hold values
-    /// of others: both in one change, durably. Rows aren't rewritten. Gives whether anything was to be done.
+    /// of others, or times a finer unit: all in one change, durably. Rows aren't rewritten. Gives whether anything was to be done.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -145,7 +149,8 @@ impl Table {
     ///
     /// # Errors
     /// `AlreadyExists` for a new column that is there, `NotFound` for one to widen that isn't, and `InvalidArgument` for a type that
-    /// doesn't hold all values of the column's, for columns of the key or the time, and for names that can't be.
+    /// doesn't hold all values of the column's, for columns of the key, and for names that can't be. The time gets a finer unit
+    /// only, of the same zone; `InvalidArgument` too if that can't hold all times that are there.
     pub fn alter_columns(&self, added: &[FieldRef], widened: &[FieldRef]) -> Result<bool> {
         let _alone = self.shared.lock.write();
         let layout = self.layout()?;
@@ -188,18 +193,22 @@ fn altered(layout: &Layout, added: &[FieldRef], widened: &[FieldRef]) -> Result<
             let message = format!("table '{name}' has no column '{}'", column.name());
             return refused(ErrorKind::NotFound, message);
         };
-        let (from, to) = (field.data_type().clone(), column.data_type().clone());
+        let from = field.data_type().clone();
+        let to = in_zone_of(&from, column.data_type());
         if from == to {
             continue;
         }
-        if layout.is_key(place) || place == layout.time() {
-            let message = format!(
-                "table '{name}', column '{}': the type of a time or key column is fixed",
-                column.name()
-            );
+        let is_finer = finer_times(&from, &to).is_some();
+        if (layout.is_key(place) || place == layout.time()) && !(is_finer && place == layout.time())
+        {
+            let what = match place == layout.time() {
+                true => "the time column only gets a finer unit, of the same zone",
+                false => "the type of a key column is fixed",
+            };
+            let message = format!("table '{name}', column '{}': {what}", column.name());
             return refused(ErrorKind::InvalidArgument, message);
         }
-        if !widens(&from, &to) {
+        if !is_finer && !widens(&from, &to) {
             let message = format!(
                 "table '{name}', column '{}': a column gets a type that holds all of its values, and {to} does not \
                 hold those of {from}",

@@ -119,13 +119,13 @@ impl Table {
         }
     }
 
-    /// Rows that are cells as changes behind those `before`, in the hands of whoever commits them. `None`, and nothing was committed, where
+    /// Rows that are cells as changes behind those that `before` gives, in the hands of whoever commits them. `None`, and nothing was committed, where
     /// the table has other columns by now than they were made for, or a row may replace another.
     pub(super) fn append_ones(
         &self,
         rows: &[&OneRow<'_>],
         unchanged_since: &[(usize, SeqNo)],
-        before: &Changes,
+        before: &dyn Fn() -> Result<Changes>,
         commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<Option<SeqNo>> {
         if !self.takes_cells() {
@@ -138,7 +138,7 @@ impl Table {
         if rows.iter().any(|row| !Arc::ptr_eq(row.stream.schema(), schema)) {
             return Ok(None);
         }
-        let mut changes = before.clone();
+        let mut changes = before()?;
         for (place, since) in unchanged_since {
             let Some(row) = rows.get(*place) else { continue };
             let cell = |column: &usize| row.cells.get(*column).copied().unwrap_or(Cell::Null);
@@ -200,7 +200,10 @@ impl Table {
             self.check_unwatched(layout, "given columns of other types")?;
         }
         self.check_digits(layout, &schema)?;
-        self.shared.store.alter_stream(self.shared.id, schema)?;
+        self.check_far_times(layout, &schema)?;
+        let mut wanted = vec![(self.shared.id, Arc::clone(&schema))];
+        wanted.extend(self.index_with_times_of(layout, &schema)?);
+        self.shared.store.alter_streams(&wanted)?;
         // It knows the old columns.
         *self.shared.appender.lock() = None;
         Ok(())
@@ -305,6 +308,7 @@ impl Table {
                 Some(appender) => appender,
                 none => none.insert(self.shared.store.appender(self.shared.id)?),
             };
+            self.check_times_of(appender.stream())?;
             appender.append(cells, Durability::Written)?
         };
         // Outside of the lock, so that threads that append at once share a sync.
@@ -322,7 +326,10 @@ impl Table {
         let Some(_shared) = self.shared.lock.try_read() else { return Ok(None) };
         let Some(mut appender) = self.shared.appender.try_lock() else { return Ok(None) };
         match &mut *appender {
-            Some(appender) => appender.try_append(cells),
+            Some(appender) => {
+                self.check_times_of(appender.stream())?;
+                appender.try_append(cells)
+            }
             None => Ok(None),
         }
     }

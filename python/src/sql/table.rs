@@ -84,8 +84,9 @@ impl Table {
         params: Option<&Bound<'_, PyAny>>,
         sync: bool,
     ) -> PyResult<u64> {
-        let model = self.model(py)?;
-        let range = Self::range(&self.view(py)?, start, end)?;
+        let view = self.view(py)?;
+        let model = self.model(py)?.with_times_of(view.stream());
+        let range = Self::range(&view, start, end)?;
         let durability = self.handle.durability(sync);
         let Some(condition) = r#where else {
             return detached(py, || model.delete_ranges(&[range], durability));

@@ -38,7 +38,7 @@ enum StagedRows {
     /// One, for the columns that the table had then.
     One(Arc<Stream>, Vec<Held>),
     /// No rows, but a range of times whose earlier rows go.
-    Deleted(KeyRange),
+    Deleted(Arc<Stream>, KeyRange),
 }
 
 struct Given {
@@ -67,7 +67,7 @@ impl TableRows {
                 StagedRows::One(stream, held) => {
                     write.append_row(Arc::clone(stream), held.iter().map(Held::cell).collect());
                 }
-                StagedRows::Deleted(range) => write.delete_range(*range),
+                StagedRows::Deleted(stream, range) => write.delete_range_of(stream, *range),
             }
             if let Some(since) = given.unchanged_since {
                 write.if_unchanged_since(since);
@@ -97,7 +97,7 @@ impl CommitTable {
         let table = match given.first().map(|given| &given.rows) {
             None => return Ok(None),
             Some(StagedRows::Batch(batch)) => self.table.get().model_for_commit(py, made, batch)?,
-            Some(StagedRows::Deleted(_)) => self.table.get().model(py)?,
+            Some(StagedRows::Deleted(..)) => self.table.get().model(py)?,
             Some(StagedRows::One(stream, held)) => match self.table.get().existing(py)? {
                 Some(table) => table,
                 // It was there, and was dropped since.
@@ -186,11 +186,12 @@ impl CommitTable {
         let table = self.table.get();
         // Tells of a table that is not there.
         table.model(py)?;
-        let range = Table::range(&table.view(py)?, start, end)?;
+        let view = table.view(py)?;
+        let range = Table::range(&view, start, end)?;
         if range.is_empty() {
             return Ok(());
         }
-        let rows = StagedRows::Deleted(range);
+        let rows = StagedRows::Deleted(Arc::clone(view.stream()), range);
         self.add(Given { rows, unchanged_since: None, on_mismatch: OnMismatch::Error })
     }
 }

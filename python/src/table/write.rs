@@ -52,7 +52,10 @@ impl Table {
     /// The fast way of a single row: no batch. `false`, and nothing was done, if it needs another.
     fn append_dict(&self, row: &Bound<'_, PyDict>, durability: Durability) -> PyResult<bool> {
         let py = row.py();
-        let Some(HeldRow { table: model, held, .. }) = self.held(row)? else { return Ok(false) };
+        let Some(HeldRow { table: model, stream, held }) = self.held(row)? else {
+            return Ok(false);
+        };
+        let model = model.with_times_of(&stream);
         let cells: Vec<_> = held.iter().map(Held::cell).collect();
         if durability == Durability::Written
             && let Ok(Some(_)) = model.try_append_row(&cells)

@@ -1,7 +1,8 @@
-//! Other columns for a stream that has rows.
+//! Other columns for streams that have rows.
 //!
 //! What is in memory goes to runs first, while commits wait: memtables and the log hold rows of
-//! one set of columns only. Runs stay as they are, and are read as rows of the new columns.
+//! one set of columns only. Runs stay as they are, and are read as rows of the new columns. Where the leading
+//! time gets a finer unit, keys of runs and range deletes are told in it from the same edit on, those of pins too.
 
 use std::sync::Arc;
 
@@ -10,10 +11,11 @@ use timestrata_format::StreamId;
 use timestrata_format::manifest::ManifestOp;
 
 use super::streams::as_stored;
+use crate::manifest::{ManifestLog, ManifestState};
 use crate::run::check_column_types;
-use crate::state::{Edit, Engine, StreamState, Version, no_stream};
+use crate::state::{Edit, Engine, RunHandle, Slot, StoreState, StreamState, Version, no_stream};
 use crate::wal::check_loggable;
-use crate::{Result, Stream};
+use crate::{ErrorKind, Result, Stream, finer_times};
 
 /// Lets commits go on, whatever came of the change.
 struct Altering<'a>(&'a Engine);
@@ -25,51 +27,147 @@ impl Drop for Altering<'_> {
     }
 }
 
+/// A stream with the columns that it is to have.
+struct Altered {
+    slot: Slot,
+    old: Arc<Stream>,
+    new: Arc<Stream>,
+}
+
+impl Altered {
+    /// How many units of the new leading time make one of the old, where it is finer.
+    fn factor(&self) -> Option<i64> {
+        let lead =
+            |stream: &Stream| stream.schema().field(stream.lead_column()).data_type().clone();
+        finer_times(&lead(&self.old), &lead(&self.new))
+    }
+}
+
 impl Engine {
     /// Gives a stream other columns, durably.
     pub(crate) fn alter_stream(&self, id: StreamId, schema: SchemaRef) -> Result<Arc<Stream>> {
+        self.alter_streams(&[(id, schema)])?;
+        let core = self.core.lock();
+        let slot = core.slot_of(id)?;
+        Ok(Arc::clone(&core.streams[slot].stream))
+    }
+
+    /// Gives streams other columns, durably: all of them, or none.
+    pub(crate) fn alter_streams(&self, wanted: &[(StreamId, SchemaRef)]) -> Result<()> {
         let _flushing = self.flushing.lock();
         let _compacting = self.compacting.lock();
         self.check_writable()?;
-        let slot = {
+        let wanted = {
             let mut core = self.core.lock();
-            let slot = core.slot_of(id)?;
-            let stream = &core.streams[slot].stream;
-            if stream.schema().fields() == schema.fields() {
-                return Ok(Arc::clone(stream));
+            let wanted = to_be_altered(&core, wanted)?;
+            if wanted.is_empty() {
+                return Ok(());
             }
-            check_column_types(&schema)?;
-            check_loggable(&schema)?;
-            stream.altered(Arc::clone(&schema))?;
             core.is_altering = true;
-            slot
+            wanted
         };
         let _altering = Altering(self);
-        self.core.lock().seal(slot);
-        while self.core.lock().at(slot, id).is_some_and(|state| !state.sealed.is_empty()) {
-            self.flush_oldest()?;
+        for (slot, id, _) in &wanted {
+            self.core.lock().seal(*slot);
+            while self.core.lock().at(*slot, *id).is_some_and(|state| !state.sealed.is_empty()) {
+                self.flush_oldest()?;
+            }
         }
         let mut manifest = self.lock_manifest()?;
-        let (old, version, last_seq) = {
-            let core = self.core.lock();
-            let state = core.at(slot, id).ok_or_else(|| no_stream(id))?;
-            (Arc::clone(&state.stream), Arc::clone(&state.version), core.last_seq)
-        };
-        let altered = old.altered(schema)?;
-        let (definition, stream) = as_stored(id, altered.spec())?;
-        let runs = version.runs.iter().map(|run| self.folder.following(&stream, run));
-        let runs = Version::new(runs.collect::<Result<_>>()?, version.tombstones.clone());
+        let last_seq = self.core.lock().last_seq;
+        let mut altered = Vec::with_capacity(wanted.len());
+        let mut ops = Vec::new();
+        for (slot, id, schema) in wanted {
+            let old = {
+                let core = self.core.lock();
+                Arc::clone(&core.at(slot, id).ok_or_else(|| no_stream(id))?.stream)
+            };
+            let (definition, new) = as_stored(id, old.altered(schema)?.spec())?;
+            let altered_one = Altered { slot, old, new };
+            if let Some(factor) = altered_one.factor() {
+                check_times(manifest.state(), &altered_one.old, factor)?;
+                ops.push(ManifestOp::RefineTimes { stream: id, factor });
+            }
+            ops.push(ManifestOp::AlterStream(definition));
+            altered.push(altered_one);
+        }
         let mut edit = Edit::begin(self, &mut manifest);
-        edit.change(ManifestOp::AlterStream(definition));
+        ops.into_iter().for_each(|op| edit.change(op));
         edit.waits_for(last_seq);
         edit.commit()?.recycle();
-        let mut core = self.core.lock();
-        let flushed_through = core.streams[slot].flushed_through;
-        let mut state = StreamState::new(Arc::clone(&stream), runs, flushed_through)?;
-        state.model_lock = Arc::clone(&core.streams[slot].model_lock);
-        let before = core.replace_stream(slot, state);
-        drop(core);
-        drop(before);
-        Ok(stream)
+        self.show_altered(&manifest, altered)
     }
+
+    /// Has readers see the columns that the manifest has by now.
+    fn show_altered(&self, manifest: &ManifestLog, altered: Vec<Altered>) -> Result<()> {
+        let state = manifest.state();
+        let mut core = self.core.lock();
+        let mut before = Vec::with_capacity(altered.len());
+        let has_refined = altered.iter().any(|one| one.factor().is_some());
+        for one in &altered {
+            let id = one.new.id();
+            let known = &core.streams[one.slot];
+            let entry = state.streams.get(&id).ok_or_else(|| no_stream(id))?;
+            let follow = |run: &Arc<RunHandle>| {
+                let meta = entry.runs.get(&run.meta.id).unwrap_or(&run.meta);
+                self.folder.following(&one.new, run, meta)
+            };
+            let runs = known.version.runs.iter().map(follow).collect::<Result<_>>()?;
+            let tombstones = match one.factor() {
+                Some(_) => entry.to_heed(),
+                None => known.version.tombstones.clone(),
+            };
+            let (version, flushed) = (Version::new(runs, tombstones), known.flushed_through);
+            let mut next = StreamState::new(Arc::clone(&one.new), version, flushed)?;
+            next.model_lock = Arc::clone(&known.model_lock);
+            before.push(core.replace_stream(one.slot, next));
+        }
+        let pins = match has_refined {
+            true => core.refined_pins(&self.folder, state)?,
+            false => Vec::new(),
+        };
+        drop(core);
+        drop((before, pins));
+        Ok(())
+    }
+}
+
+/// Streams that get columns which they don't have yet, if all of them can be given.
+fn to_be_altered(
+    core: &StoreState,
+    wanted: &[(StreamId, SchemaRef)],
+) -> Result<Vec<(Slot, StreamId, SchemaRef)>> {
+    let mut changed = Vec::with_capacity(wanted.len());
+    for (id, schema) in wanted {
+        let slot = core.slot_of(*id)?;
+        let stream = &core.streams[slot].stream;
+        if stream.schema().fields() == schema.fields() {
+            continue;
+        }
+        check_column_types(schema)?;
+        check_loggable(schema)?;
+        stream.altered(Arc::clone(schema))?;
+        changed.push((slot, *id, Arc::clone(schema)));
+    }
+    Ok(changed)
+}
+
+/// An error if a finer unit can't hold the times of all runs, of the stream or of a pin of it.
+fn check_times(state: &ManifestState, stream: &Stream, factor: i64) -> Result<()> {
+    let id = stream.id();
+    let live = state.streams.get(&id).into_iter().flat_map(|entry| entry.runs.values());
+    let pinned = state.pins.values().flat_map(|pin| &pin.streams);
+    let pinned = pinned.filter(|pinned| pinned.stream == id).flat_map(|pinned| &pinned.runs);
+    let keys = live.chain(pinned).flat_map(|run| [run.key_min, run.key_max]);
+    let Some(key) = keys.into_iter().find(|key| key.in_finer_unit(factor).is_none()) else {
+        return Ok(());
+    };
+    let (least, greatest) = (i64::MIN / factor, i64::MAX / factor);
+    let why = format!(
+        "its times can't be told in a unit of which {factor} make one of theirs: {key} is among them, and 64 bits hold \
+         {least} to {greatest} then"
+    );
+    let error = stream.spec().error(ErrorKind::InvalidArgument, why);
+    Err(error
+        .hinting("choose a coarser unit, or delete rows with such times and compact the store"))
 }

@@ -53,7 +53,7 @@ impl Engine {
         edit.waits_for(seq);
         edit.commit()?.recycle();
         let mut core = self.core.lock();
-        let state = PinState::load(&self.folder, &core, &pin)?;
+        let state = PinState::load(&self.folder, &core, &pin, None)?;
         core.pins.insert(name.to_owned(), state);
         Ok(seq)
     }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use timestrata_format::{RunMeta, SeqNo};
+use timestrata_format::SeqNo;
 use timestrata_io::Io;
 
 use super::{CheckReport, Finding, verify_run};
@@ -79,11 +79,9 @@ fn check_runs(
     report: &mut CheckReport,
 ) -> Result<()> {
     let others = loaded.state.all_runs();
-    let of_past = |meta: &&RunMeta| !others.contains_key(&meta.id);
-    for meta in history.retired().filter(of_past) {
-        // The last one fits to all runs that were written before.
-        let definitions = history.definitions(meta.stream);
-        let stream = definitions.first().and_then(|last| from_definition(last).ok());
+    let retired = history.retired_with_streams();
+    for (meta, definition) in retired.filter(|(meta, _)| !others.contains_key(&meta.id)) {
+        let stream = definition.and_then(|definition| from_definition(definition).ok());
         // Without one there is nobody who could read it.
         let Some(stream) = stream else { continue };
         let mut of_run = CheckReport::default();

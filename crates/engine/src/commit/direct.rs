@@ -11,7 +11,7 @@ use timestrata_format::{RunMeta, SeqNo, Tombstone};
 use timestrata_io::sync::MutexGuard;
 
 use super::bulk_load::BulkLoad;
-use super::write::{Prepared, slot_for_rows};
+use super::write::{Prepared, slot_for_range, slot_for_rows};
 use crate::manifest::ManifestLog;
 use crate::run::{Lineage, Provenance, RunWriter};
 use crate::state::{Edit, Engine, RunHandle, Slot, StoreState};
@@ -49,7 +49,7 @@ impl Engine {
         // Dropped by an error, the load removes its files.
         let slots_of_rows = load.streams.iter().map(|rows| slot_for_rows(&core, rows.stream()));
         let slots_of_rows: Vec<Slot> = slots_of_rows.collect::<Result<_>>()?;
-        let slots_of_deletes = load.deletes.iter().map(|(stream, _)| core.slot_of(stream.id()));
+        let slots_of_deletes = load.deletes.iter().map(|(stream, _)| slot_for_range(&core, stream));
         let slots_of_deletes: Vec<Slot> = slots_of_deletes.collect::<Result<_>>()?;
         load.conditions.iter().try_for_each(|key| core.check_unchanged(key))?;
         let mut settled: Vec<Slot> =

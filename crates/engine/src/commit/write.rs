@@ -413,9 +413,8 @@ fn resolve(core: &StoreState, prepared: &[Prepared]) -> Result<Vec<Slot>> {
     let slot = |change: &Prepared| match change {
         Prepared::Rows { stream, .. } => slot_for_rows(core, stream),
         Prepared::Encoded(rows) => slot_for_rows(core, rows.stream()),
-        Prepared::DeleteRange { stream, .. } | Prepared::Rewritten(stream) => {
-            core.slot_of(stream.id())
-        }
+        Prepared::DeleteRange { stream, .. } => slot_for_range(core, stream),
+        Prepared::Rewritten(stream) => core.slot_of(stream.id()),
         Prepared::Unchanged(key) => core.slot_of(key.stream.id()),
     };
     let mut slots = Vec::with_capacity(prepared.len());
@@ -438,6 +437,15 @@ fn check_unchanged(core: &mut StoreState, prepared: &[Prepared]) -> Result<()> {
 pub(super) fn slot_for_rows(core: &StoreState, stream: &Stream) -> Result<Slot> {
     let slot = core.slot_of(stream.id())?;
     match core.streams[slot].stream.schema_version() == stream.schema_version() {
+        true => Ok(slot),
+        false => Err(stream.has_been_altered()),
+    }
+}
+
+/// The slot of a stream whose times still have the unit in which a range of them is told.
+pub(super) fn slot_for_range(core: &StoreState, stream: &Stream) -> Result<Slot> {
+    let slot = core.slot_of(stream.id())?;
+    match core.streams[slot].stream.time_unit_ns() == stream.time_unit_ns() {
         true => Ok(slot),
         false => Err(stream.has_been_altered()),
     }
@@ -495,7 +503,7 @@ fn encode(wal: &Wal, prepared: &[Prepared]) -> Result<(PayloadBuilder, u32)> {
             }
             Prepared::Encoded(rows) => payload.rows(rows.kind(), rows.stream(), rows.body())?,
             Prepared::DeleteRange { stream, tombstone } => {
-                payload.delete_range(stream.id(), &tombstone.range)?
+                payload.delete_range(stream, &tombstone.range)?
             }
             Prepared::Rewritten(stream) => payload.rows(EntryKind::Rewritten, stream, &[])?,
             Prepared::Unchanged(_) => {}

@@ -56,8 +56,12 @@ impl Told {
         handle_of: &mut HandleOf<'_>,
     ) -> Result<Self> {
         let mut told = Self::default();
-        let stream_of = |id: StreamId| stream_of(history, manifest_path, id, None);
         for edit in history.behind(last) {
+            // Keys are told in the unit that times had then.
+            let stream_of = |id: StreamId| {
+                let definition = history.definition_at(id, edit.stamp);
+                definition.map(|definition| open_definition(definition, manifest_path)).transpose()
+            };
             if let Some(seq) = edit.committed.filter(|seq| *seq > last) {
                 let commit = commit_of(seq, &edit, &stream_of, handle_of)?;
                 told.commits.insert(seq, commit);

@@ -396,6 +396,23 @@ impl History {
         all
     }
 
+    /// What a stream was defined as when an edit was made: that edit's own word, or the last one before.
+    pub(crate) fn definition_at(
+        &self,
+        stream: StreamId,
+        stamp: ManifestStamp,
+    ) -> Option<&StreamDefinition> {
+        let of_base = self.base.streams.get(&stream).map(|entry| &entry.definition);
+        let steps = self.steps.iter().take_while(|step| !end_of(&step.step).is_behind(stamp));
+        let of_steps = steps.flat_map(|step| &step.step.edit.ops).filter_map(|op| match op {
+            ManifestOp::CreateStream(definition) | ManifestOp::AlterStream(definition) => {
+                (definition.id == stream).then_some(definition)
+            }
+            _ => None,
+        });
+        of_base.into_iter().chain(of_steps).last()
+    }
+
     /// Whether a commit, the last one, is read by the newest state.
     pub(crate) fn is_newest(&self, seq: SeqNo) -> bool {
         // Where what was taken away behind it is folded already, there is no other state.
@@ -442,6 +459,16 @@ impl History {
     /// Runs that streams have no more and that it needs.
     pub(crate) fn retired(&self) -> impl Iterator<Item = &RunMeta> {
         self.steps.iter().flat_map(|step| &step.retired)
+    }
+
+    /// The same, each with what its stream was when it was taken: keys are told in the unit of then.
+    pub(crate) fn retired_with_streams(
+        &self,
+    ) -> impl Iterator<Item = (&RunMeta, Option<&StreamDefinition>)> {
+        self.steps.iter().flat_map(move |step| {
+            let stamp = end_of(&step.step);
+            step.retired.iter().map(move |meta| (meta, self.definition_at(meta.stream, stamp)))
+        })
     }
 
     /// Whether it needs a run that streams have no more.
@@ -503,9 +530,10 @@ fn last_told(edit: &VersionEdit) -> SeqNo {
 fn first_with(edit: &VersionEdit, last_seq: SeqNo) -> SeqNo {
     let of_op = |op: &ManifestOp| match op {
         ManifestOp::CreateStream(_) => last_seq,
-        ManifestOp::RemoveRun { .. } | ManifestOp::DropStream(_) | ManifestOp::AlterStream(_) => {
-            last_seq.next()
-        }
+        ManifestOp::RemoveRun { .. }
+        | ManifestOp::DropStream(_)
+        | ManifestOp::AlterStream(_)
+        | ManifestOp::RefineTimes { .. } => last_seq.next(),
         _ => SeqNo::default(),
     };
     edit.ops.iter().map(of_op).fold(last_told(edit), SeqNo::max)

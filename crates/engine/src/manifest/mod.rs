@@ -9,6 +9,7 @@ mod history_edit;
 mod history_file;
 mod load;
 mod log;
+mod refine;
 mod state;
 mod tries;
 

@@ -48,6 +48,10 @@ impl StreamEntry {
         *self.tombstones.entry(key_of(&tombstone)).or_default() += 1;
     }
 
+    pub(super) fn forget_tombstones(&mut self) {
+        self.tombstones.clear();
+    }
+
     fn remove_tombstone(&mut self, tombstone: &Tombstone) -> Result<(), String> {
         let key = key_of(tombstone);
         let count = self.tombstones.get_mut(&key);
@@ -120,6 +124,7 @@ fn stream_of(op: &ManifestOp) -> Option<StreamId> {
         | ManifestOp::RemoveRun { stream, .. }
         | ManifestOp::AddTombstone { stream, .. }
         | ManifestOp::RemoveTombstone { stream, .. }
+        | ManifestOp::RefineTimes { stream, .. }
         | ManifestOp::FlushedThrough { stream, .. }
         | ManifestOp::SetRetention { stream, .. } => Some(*stream),
         ManifestOp::AddPin(_)
@@ -172,6 +177,7 @@ impl ManifestState {
                 self.names.remove(&old.name);
                 self.names.insert(definition.name.clone(), definition.id);
             }
+            ManifestOp::RefineTimes { stream, factor } => self.refine_times(*stream, *factor)?,
             ManifestOp::DropStream(stream) => {
                 let dropped = self.streams.remove(stream);
                 let dropped = dropped.ok_or_else(|| format!("no stream {stream} to drop"))?;
@@ -255,8 +261,12 @@ impl ManifestState {
     pub(crate) fn before(&self, edit: &VersionEdit) -> StateBefore {
         let streams: BTreeSet<StreamId> = edit.ops.iter().filter_map(stream_of).collect();
         let entry = |id| (id, self.streams.get(&id).cloned());
-        let changes_pins =
-            |op: &ManifestOp| matches!(op, ManifestOp::AddPin(_) | ManifestOp::RemovePin(_));
+        let changes_pins = |op: &ManifestOp| {
+            matches!(
+                op,
+                ManifestOp::AddPin(_) | ManifestOp::RemovePin(_) | ManifestOp::RefineTimes { .. }
+            )
+        };
         let changes_followers = |op: &ManifestOp| {
             matches!(op, ManifestOp::SetFollower { .. } | ManifestOp::RemoveFollower(_))
         };

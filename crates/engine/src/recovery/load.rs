@@ -208,7 +208,7 @@ pub(crate) fn build_core(
         let mut handles = Vec::with_capacity(entry.runs.len());
         for meta in entry.runs.values() {
             let handle = match known.get(&meta.id) {
-                Some(handle) => folder.following(&stream, handle)?,
+                Some(handle) => folder.following(&stream, handle, meta)?,
                 None => folder.handle(&stream, meta.clone())?,
             };
             handles.push(handle);
@@ -217,7 +217,7 @@ pub(crate) fn build_core(
         core.add_stream(StreamState::new(stream, version, entry.flushed_through)?);
     }
     for pin in state.pins.values() {
-        let state = PinState::load(folder, &core, pin)?;
+        let state = PinState::load(folder, &core, pin, None)?;
         core.pins.insert(pin.name.clone(), state);
     }
     core.last_seq = state.last_seq();

@@ -14,6 +14,7 @@ mod pins;
 mod report;
 mod state;
 mod streams;
+mod units;
 mod write;
 
 use std::path::{Path, PathBuf};

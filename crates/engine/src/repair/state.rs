@@ -11,6 +11,7 @@ use super::lineage::{RunCandidate, judge};
 use super::pins::keep_pins;
 use super::report::{FileLeftOut, RepairReport};
 use super::streams;
+use super::units::in_one_unit;
 use crate::directory::{RUNS_DIR, WAL_DIR};
 use crate::manifest::{self, LoadedManifest, MANIFEST_NAME, ManifestState, StreamEntry};
 use crate::run;
@@ -131,7 +132,7 @@ fn by_manifest(
 fn by_runs(
     dir: &Path,
     known: Option<LoadedManifest>,
-    findings: Findings,
+    mut findings: Findings,
     report: &mut RepairReport,
 ) -> Result<RepairPlan> {
     let generation = known.as_ref().map_or(0, |loaded| loaded.generation);
@@ -139,6 +140,7 @@ fn by_runs(
     let any_run = findings.runs.values().next().map(|found| found.run.store_id);
     let mut old = known.map(|loaded| loaded.state).unwrap_or_default();
     old.closed = None;
+    in_one_unit(&mut old, &mut findings);
     let named: BTreeSet<RunId> =
         old.streams.values().flat_map(|entry| entry.runs.keys().copied()).collect();
     let candidates: Vec<RunCandidate<'_>> = findings.runs.values().map(candidate).collect();

@@ -15,7 +15,7 @@ use timestrata_io::{Disk, OpenMode};
 use super::tail::{RunTail, Zone};
 use crate::key::KeyView;
 use crate::planted::{Plant, is_planted};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A mapped run file whose tail has been verified; data is verified block by block, once,
 /// when somebody asks for it.
@@ -248,6 +248,15 @@ impl CheckedFile {
     #[cfg(test)]
     pub(super) fn blocks_verified(&self) -> u32 {
         self.verified.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
+    }
+}
+
+/// What a filter or a dictionary says that only spares work; `otherwise` where it is damaged, for the
+/// rows are whole, or whoever reads them is told.
+pub(super) fn unless_damaged<T>(outcome: Result<T>, otherwise: T) -> Result<T> {
+    match outcome {
+        Err(error) if error.kind() == ErrorKind::Corruption => Ok(otherwise),
+        outcome => outcome,
     }
 }
 

@@ -18,8 +18,9 @@ use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
 use arrow_buffer::BooleanBuffer;
 use hashbrown::HashMap;
 
+use super::checked::unless_damaged;
 use super::hot::HotFile;
-use super::reader::{Opened, RunReader, unless_damaged};
+use super::reader::{Opened, RunReader};
 use super::series::{Numbered, values_of_text};
 use crate::Result;
 use crate::scan::{PlannedFilter, Values, ViewedColumns};

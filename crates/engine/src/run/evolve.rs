@@ -1,7 +1,7 @@
 //! Runs that were written before their stream got other columns.
 //!
 //! A file is never rewritten for that: columns that it lacks are null, columns of a narrower type
-//! are widened, each time they are read. Compaction writes what it reads, and so brings files up
+//! are widened, times of a coarser unit multiplied, each time they are read. Compaction writes what it reads, and so brings files up
 //! to date.
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Schema};
 
-use crate::stream::widens;
+use crate::stream::{finer_times, widens};
 use crate::{Error, Result, Stream};
 
 /// Where a column of the stream is in an older file.
@@ -26,12 +26,19 @@ enum ColumnOrigin {
 #[derive(Debug)]
 pub(super) struct Evolution {
     places: Vec<ColumnOrigin>,
+    /// How many of today's units make one of the file's leading times.
+    times_factor: i64,
 }
 
 impl Evolution {
     /// Whether all columns that the file has are of today's types.
     pub(super) fn keeps_types(&self) -> bool {
         !self.places.iter().any(|place| matches!(place, ColumnOrigin::Widened(..)))
+    }
+
+    /// How many units of the stream's leading time make one of the file's: by so much its zone maps are multiplied.
+    pub(super) fn times_factor(&self) -> i64 {
+        self.times_factor
     }
 
     /// From a file's columns to a stream's.
@@ -49,6 +56,7 @@ impl Evolution {
         let mut next = 0;
         let schema = stream.stored_schema();
         let mut places = Vec::with_capacity(schema.fields().len());
+        let mut times_factor = 1;
         for field in schema.fields() {
             let found = file.fields().get(next).filter(|found| found.name() == field.name());
             let Some(found) = found else {
@@ -60,13 +68,18 @@ impl Evolution {
             };
             places.push(if found.data_type() == field.data_type() {
                 ColumnOrigin::Same(next)
-            } else if widens(found.data_type(), field.data_type()) {
+            } else if widens(found.data_type(), field.data_type())
+                || finer_times(found.data_type(), field.data_type()).is_some()
+            {
                 let mut types = stream.types_since(field.name(), found.data_type());
                 types.push(field.data_type().clone());
                 ColumnOrigin::Widened(next, types)
             } else {
                 return Err(bad(format!("{found} in place of {field}")));
             });
+            if places.len() == stream.lead_column() + 1 {
+                times_factor = finer_times(found.data_type(), field.data_type()).unwrap_or(1);
+            }
             if found.is_nullable() && !field.is_nullable() {
                 return Err(bad(format!("{found} in place of {field}")));
             }
@@ -74,7 +87,7 @@ impl Evolution {
         }
         match file.fields().get(next) {
             Some(unknown) => Err(bad(format!("'{}' is none of its", unknown.name()))),
-            None => Ok(Self { places }),
+            None => Ok(Self { places, times_factor }),
         }
     }
 

@@ -15,7 +15,7 @@ use timestrata_io::{Bytes, Io, OpenMode};
 
 use super::cache::BlockCache;
 use super::check_column_types;
-use super::checked::{CheckedFile, check_tail};
+use super::checked::{CheckedFile, check_tail, unless_damaged};
 use super::cold::{self, ColdFile, DecodedAs};
 use super::evolve::Evolution;
 use super::hot::{self, HotFile};
@@ -196,8 +196,10 @@ impl RunReader {
         let bytes = file.map().map_err(|error| Error::io("map a run", &self.path, error))?;
         let tail_start = check_tail(&self.path, &bytes, &self.meta)?;
         let schema = self.stream.stored_schema();
-        let check_text = |text: Option<&str>| {
-            tail::from_text(&self.path, text, self.store_id, &self.stream, &self.meta)
+        let check_text = |text: Option<&str>, evolution: Option<&Evolution>| {
+            let factor = evolution.map_or(1, Evolution::times_factor);
+            let of_stream = (self.stream.as_ref(), factor);
+            tail::from_text(&self.path, text, self.store_id, of_stream, &self.meta)
         };
         // The file's own columns, if they are not those of today.
         let evolved = |found: &SchemaRef| -> Result<(SchemaRef, Option<Evolution>)> {
@@ -213,7 +215,7 @@ impl RunReader {
                 let bytes = hot::aligned(bytes);
                 let footer = hot::read_footer(&self.path, &bytes, tail_start)?;
                 let (schema, evolution) = evolved(&footer.schema)?;
-                let tail = check_text(footer.tail_text.as_deref())?;
+                let tail = check_text(footer.tail_text.as_deref(), evolution.as_ref())?;
                 let file = CheckedFile::new(self.path.clone(), bytes, &tail);
                 let hot = HotFile::new(file, schema.clone(), footer.messages, tail.zones.len())?;
                 (Content::Hot(hot), tail.zones, schema, evolution)
@@ -223,7 +225,7 @@ impl RunReader {
                 let (schema, evolution) = evolved(&footer.schema)?;
                 // What became text later has no words in the file.
                 let keeps_text = evolution.as_ref().is_none_or(Evolution::keeps_types);
-                let tail = check_text(footer.tail_text.as_deref())?;
+                let tail = check_text(footer.tail_text.as_deref(), evolution.as_ref())?;
                 let words = match &footer.words_text {
                     Some(text) if keeps_text => {
                         let blocks = tail.zones.len();
@@ -246,6 +248,8 @@ impl RunReader {
                 (Content::Cold(cold), zones, schema, evolution)
             }
         };
+        let factor = evolution.as_ref().map_or(1, Evolution::times_factor);
+        let zones = tail::zones_of_today(&self.path, zones, factor)?;
         Ok(Opened { content, evolution, file_columns: schema.fields().len(), zones })
     }
 
@@ -554,15 +558,6 @@ impl Source for RunReader {
             }
         }
         Ok(false)
-    }
-}
-
-/// What a filter or a dictionary says that only spares work; `otherwise` where it is damaged, for the
-/// rows are whole, or whoever reads them is told.
-pub(super) fn unless_damaged<T>(outcome: Result<T>, otherwise: T) -> Result<T> {
-    match outcome {
-        Err(error) if error.kind() == ErrorKind::Corruption => Ok(otherwise),
-        outcome => outcome,
     }
 }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use timestrata_format::{
-    HeaderError, RunAggregates, RunFormat, RunLayout, RunMeta, RunOrigin, StoreId, WordFilters,
+    HeaderError, LeadKey, RunAggregates, RunFormat, RunLayout, RunMeta, RunOrigin, StoreId,
+    WordFilters,
 };
 pub(super) use timestrata_format::{RunTail, Zone};
 
@@ -74,7 +75,8 @@ fn entry<T>(
     })
 }
 
-/// Reads the metadata entry and holds it against the manifest's word for the run.
+/// Reads the metadata entry and holds it against the manifest's word for the run. The file's times may be of a unit of which
+/// one is `factor` of the stream's of today, which are those of the manifest.
 ///
 /// # Errors
 /// `UnsupportedVersion` for a newer format; `Corruption` where the entry is missing or
@@ -83,11 +85,11 @@ pub(super) fn from_text(
     path: &Path,
     text: Option<&str>,
     store_id: StoreId,
-    stream: &Stream,
+    (stream, factor): (&Stream, i64),
     meta: &RunMeta,
 ) -> Result<RunTail> {
     let tail = of_file(path, meta.tail_offset, text)?;
-    check_identity(path, &tail, store_id, meta)?;
+    check_identity(path, &tail, store_id, meta, factor)?;
     check_zones(path, &tail, stream, meta)?;
     Ok(tail)
 }
@@ -154,7 +156,40 @@ pub(super) fn aggregates(
     text.map(|text| entry((path, offset), AGGREGATES_KEY, text, RunAggregates::decode)).transpose()
 }
 
-fn check_identity(path: &Path, tail: &RunTail, store_id: StoreId, meta: &RunMeta) -> Result<()> {
+/// A key of a file as one of its stream's of today.
+///
+/// # Errors
+/// `Corruption` for a time that can't be told in the stream's unit: no such unit was ever given to a stream with it.
+pub(super) fn key_of_today(path: &Path, key: LeadKey, factor: i64) -> Result<LeadKey> {
+    let today = if factor == 1 { Some(key) } else { key.in_finer_unit(factor) };
+    today.ok_or_else(|| {
+        let message = format!("a run has the time {key}, too far for the unit of its stream");
+        Error::corruption(path, 0, message)
+    })
+}
+
+/// Zone maps of a file as those of its stream of today.
+///
+/// # Errors
+/// As [`key_of_today`].
+pub(super) fn zones_of_today(path: &Path, zones: Vec<Zone>, factor: i64) -> Result<Vec<Zone>> {
+    if factor == 1 {
+        return Ok(zones);
+    }
+    let today = |key| key_of_today(path, key, factor);
+    let refined = |zone: Zone| {
+        Ok(Zone { key_min: today(zone.key_min)?, key_max: today(zone.key_max)?, ..zone })
+    };
+    zones.into_iter().map(refined).collect()
+}
+
+fn check_identity(
+    path: &Path,
+    tail: &RunTail,
+    store_id: StoreId,
+    meta: &RunMeta,
+    factor: i64,
+) -> Result<()> {
     let same = |what: &str, expected: &dyn Display, found: &dyn Display, equal: bool| {
         if equal {
             return Ok(());
@@ -165,8 +200,10 @@ fn check_identity(path: &Path, tail: &RunTail, store_id: StoreId, meta: &RunMeta
     same("store", &store_id, &tail.store_id, store_id == tail.store_id)?;
     same("stream", &meta.stream, &tail.stream_id, meta.stream == tail.stream_id)?;
     same("run", &meta.id, &tail.run_id, meta.id == tail.run_id)?;
-    same("smallest key", &meta.key_min, &tail.key_min, meta.key_min == tail.key_min)?;
-    same("greatest key", &meta.key_max, &tail.key_max, meta.key_max == tail.key_max)?;
+    let key_min = key_of_today(path, tail.key_min, factor)?;
+    let key_max = key_of_today(path, tail.key_max, factor)?;
+    same("smallest key", &meta.key_min, &key_min, meta.key_min == key_min)?;
+    same("greatest key", &meta.key_max, &key_max, meta.key_max == key_max)?;
     for (what, expected, found) in [
         ("oldest commit", meta.seq_min.0, tail.seq_min.0),
         ("newest commit", meta.seq_max.0, tail.seq_max.0),

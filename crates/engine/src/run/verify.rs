@@ -10,7 +10,9 @@ use timestrata_format::checksum::crc32c;
 use super::aggregates::AggregatesBuilder;
 use super::block_builder::Block;
 use super::decimals::DecimalColumn;
+use super::evolve::Evolution;
 use super::reader::{Content, Opened, RunReader};
+use super::tail::key_of_today;
 use crate::Result;
 use crate::key::{KeyOrder, KeyView};
 use crate::scan::Source;
@@ -85,7 +87,11 @@ impl RunReader {
     fn verify_keys(&self, opened: &Opened, block: usize, batch: &RecordBatch) -> Result<()> {
         let keys = KeyView::of(self.stream(), batch)?;
         let ends = opened.zones.get(block).map(|zone| (zone.key_min, zone.key_max));
-        if keys.first().zip(keys.last()) != ends {
+        let factor = opened.evolution.as_ref().map_or(1, Evolution::times_factor);
+        let today = |key| key_of_today(self.path(), key, factor);
+        let found = keys.first().zip(keys.last());
+        let found = found.map(|(first, last)| Ok((today(first)?, today(last)?))).transpose()?;
+        if found != ends {
             let message = format!("the keys of block {block} are not those of its zone map");
             return Err(opened.content.file().bad(0, message));
         }

@@ -7,6 +7,7 @@ use timestrata_format::{SeqNo, StreamId};
 
 use super::store_state::{StoreState, StreamState};
 use super::version::{RunFolder, RunHandle, Version};
+use crate::manifest::ManifestState;
 use crate::scan::StreamView;
 use crate::tombstones::Tombstones;
 use crate::{Result, Snapshot};
@@ -55,8 +56,14 @@ pub(crate) struct PinState {
 }
 
 impl PinState {
-    /// The view that a pin keeps. Runs that the streams still have are shared with them.
-    pub(crate) fn load(folder: &RunFolder, core: &StoreState, pin: &Pin) -> Result<Self> {
+    /// The view that a pin keeps. Runs that the streams still have are shared with them, others with what was known `before`
+    /// of the same pin.
+    pub(crate) fn load(
+        folder: &RunFolder,
+        core: &StoreState,
+        pin: &Pin,
+        before: Option<&Self>,
+    ) -> Result<Self> {
         let mut views = Vec::with_capacity(pin.streams.len());
         let mut all_runs = Vec::new();
         let mut versions = Vec::with_capacity(pin.streams.len());
@@ -64,9 +71,11 @@ impl PinState {
             let state = &core.streams[core.slot_of(pinned.stream)?];
             let mut runs = Vec::with_capacity(pinned.runs.len());
             for meta in &pinned.runs {
-                runs.push(match state.version.run(meta.id) {
-                    Some(run) => Arc::clone(run),
-                    None => folder.handle(&state.stream, meta.clone())?,
+                let known = || before?.runs.iter().find(|run| run.meta.id == meta.id);
+                runs.push(match (state.version.run(meta.id), known()) {
+                    (Some(run), _) => Arc::clone(run),
+                    (None, Some(run)) => folder.following(&state.stream, run, meta)?,
+                    (None, None) => folder.handle(&state.stream, meta.clone())?,
                 });
             }
             all_runs.extend(runs.iter().cloned());
@@ -86,6 +95,17 @@ impl PinState {
         Ok(Self { info, snapshot: Snapshot::new(pin.seq, views), runs: all_runs, versions })
     }
 
+    /// The same pin by what the manifest says of it by now.
+    pub(super) fn anew(
+        &self,
+        folder: &RunFolder,
+        core: &StoreState,
+        manifest: &ManifestState,
+    ) -> Result<Option<Self>> {
+        let pin = manifest.pins.get(&self.info.name);
+        pin.map(|pin| Self::load(folder, core, pin, Some(self))).transpose()
+    }
+
     /// The streams as they were, with the columns that they have now.
     pub(crate) fn core(&self, folder: &RunFolder, now: &StoreState) -> Result<StoreState> {
         let mut then = StoreState::default();
@@ -94,11 +114,25 @@ impl PinState {
         then.threads = Arc::clone(&now.threads);
         for (stream, version) in &self.versions {
             let stream = &now.streams[now.slot_of(*stream)?].stream;
-            let runs = version.runs.iter().map(|run| folder.following(stream, run));
+            let runs = version.runs.iter().map(|run| folder.following(stream, run, &run.meta));
             let version = Version::new(runs.collect::<Result<_>>()?, version.tombstones.clone());
             then.add_stream(StreamState::new(Arc::clone(stream), version, self.info.seq)?);
         }
         then.end_recovery();
         Ok(then)
+    }
+}
+
+impl StoreState {
+    /// Has pins see what the manifest says of them by now; gives those that they were.
+    pub(crate) fn refined_pins(
+        &mut self,
+        folder: &RunFolder,
+        manifest: &ManifestState,
+    ) -> Result<Vec<PinState>> {
+        let anew = self.pins.values().map(|pin| pin.anew(folder, self, manifest));
+        let anew = anew.filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
+        let replaced = anew.into_iter().map(|pin| self.pins.insert(pin.info.name.clone(), pin));
+        Ok(replaced.collect::<Vec<_>>().into_iter().flatten().collect())
     }
 }

@@ -96,6 +96,9 @@ impl StreamState {
     /// # Errors
     /// `Conflict` if it has changed, or that is not known; `InvalidArgument` for a key that cells can't express.
     fn check_unchanged(&mut self, key: &UnchangedKey) -> Result<()> {
+        if key.stream.time_unit_ns() != self.stream.time_unit_ns() {
+            return Err(self.stream.has_been_altered());
+        }
         let changes = match &mut self.key_changes {
             Some(changes) => changes,
             none => none.insert(Box::new(KeyChanges::new(&self.stream, self.last_change)?)),

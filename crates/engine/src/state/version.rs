@@ -59,16 +59,18 @@ impl RunFolder {
         RunReader::open(&self.io, path, self.store_id, stream, meta, cache).map(Arc::new)
     }
 
-    /// The handle of a run whose stream has got other columns, or the same if it hasn't.
+    /// The handle of a run whose stream has got other columns, or the same if it hasn't. `meta` is what is known of the run with
+    /// these: keys are told in the unit of the stream's time.
     pub(crate) fn following(
         &self,
         stream: &Arc<Stream>,
         handle: &Arc<RunHandle>,
+        meta: &RunMeta,
     ) -> Result<Arc<RunHandle>> {
         if handle.reader.stream().schema_version() == stream.schema_version() {
             return Ok(Arc::clone(handle));
         }
-        let meta = handle.meta.clone();
+        let meta = meta.clone();
         let reader = self.reader(stream, meta.clone())?;
         Ok(Arc::new(RunHandle { meta, reader, file: Arc::clone(&handle.file) }))
     }

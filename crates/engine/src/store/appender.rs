@@ -52,12 +52,17 @@ impl RowAppender {
         Ok(Self { handle, stream, slot, layout, record: RowRecord::new() })
     }
 
+    /// The stream with the columns for which cells are taken.
+    pub fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
     /// Commits one row; `cells` has one cell a column of the schema, in its order.
     ///
     /// # Errors
     /// `InvalidData` if a cell doesn't fit its column, `TooLarge` for a row that no WAL segment
     /// can hold, `Busy` under back-pressure where the policy says so; in these cases nothing
-    /// was written. `Poisoned`, `ReadOnly`, `Closed` as for [`crate::Store::commit`].
+    /// was written. `InvalidData` too, once, where the stream's times have got a finer unit since the row before. `Poisoned`, `ReadOnly`, `Closed` as for [`crate::Store::commit`].
     pub fn append(&mut self, cells: &[Cell<'_>], durability: Durability) -> Result<SeqNo> {
         let placed = self.place(cells, durability == Durability::Synced);
         end_commit(&self.handle.engine, placed, durability)
@@ -152,10 +157,16 @@ impl RowAppender {
     }
 
     /// Goes on with other columns.
+    ///
+    /// # Errors
+    /// `InvalidData` if times have another unit: those of the row on its way are of the one before.
     fn follow(&mut self, stream: Arc<Stream>) -> Result<()> {
         self.layout = RowLayout::of(stream.schema())?;
-        self.stream = stream;
-        Ok(())
+        let before = std::mem::replace(&mut self.stream, stream);
+        match before.time_unit_ns() == self.stream.time_unit_ns() {
+            true => Ok(()),
+            false => Err(self.stream.has_been_altered()),
+        }
     }
 
     /// Checks a row and makes its record, where there is a log. Nothing is locked for that.

@@ -206,7 +206,8 @@ impl Store {
 
     /// Gives a stream other columns, durably: new nullable ones behind those it has, and wider
     /// types for those that are not part of its key (smaller to larger numbers, any integer to
-    /// `Float64`, numbers, booleans and times to `Utf8`); columns may become nullable. Rows there
+    /// `Float64`, numbers, booleans and times to `Utf8`, times to a finer unit); columns may become nullable. The time that leads the
+    /// key may get a finer unit too: keys of ranges are told in it from then on. Rows there
     /// are read as rows of the new columns, null where they have no value; no file is rewritten.
     /// Snapshots go on seeing what they saw. What the store has in memory of the stream is
     /// flushed first, and commits wait meanwhile.
@@ -232,6 +233,33 @@ impl Store {
     /// stored; `NotFound`, and what a flush may fail with.
     pub fn alter_stream(&self, stream: StreamId, schema: SchemaRef) -> Result<Arc<Stream>> {
         self.engine().telling(self.engine().alter_stream(stream, schema))
+    }
+
+    /// As [`alter_stream`](Self::alter_stream), of several streams in one change: all get their new columns, or none.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_schema::{DataType, Field, Schema, TimeUnit};
+    /// # use timestrata_engine::{Settings, Store, StreamSpec};
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let by = |unit| {
+    ///     let time = Field::new("time", DataType::Timestamp(unit, None), false);
+    ///     Arc::new(Schema::new(vec![time]))
+    /// };
+    /// let starts = store.create_stream(StreamSpec::new("starts", by(TimeUnit::Second)))?;
+    /// let ends = store.create_stream(StreamSpec::new("ends", by(TimeUnit::Second)))?;
+    /// let finer = by(TimeUnit::Microsecond);
+    /// store.alter_streams(&[(starts, Arc::clone(&finer)), (ends, finer)])?;
+    /// assert_eq!(store.stream_of(ends)?.time_unit_ns(), Some(1_000));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`alter_stream`](Self::alter_stream).
+    pub fn alter_streams(&self, wanted: &[(StreamId, SchemaRef)]) -> Result<()> {
+        self.engine().telling(self.engine().alter_streams(wanted))
     }
 
     /// Gives a stream another name, durably. Its id stays, and so do its rows, and what was got

@@ -5,7 +5,7 @@ use arrow_buffer::Buffer;
 use timestrata_format::checksum::{Crc32c, crc32c};
 use timestrata_format::input::{Input, put_key_range};
 use timestrata_format::wal::{EntryHeader, EntryKind, entry_padding};
-use timestrata_format::{DecodeError, KeyRange, StreamId};
+use timestrata_format::{DecodeError, KeyRange};
 
 use crate::{Error, ErrorKind, Result, Stream};
 
@@ -42,12 +42,13 @@ impl PayloadBuilder {
     }
 
     /// Adds a range delete.
-    pub(crate) fn delete_range(&mut self, stream: StreamId, range: &KeyRange) -> Result<()> {
+    pub(crate) fn delete_range(&mut self, stream: &Stream, range: &KeyRange) -> Result<()> {
         let offset = self.bytes();
         let mut body = Vec::new();
         put_key_range(&mut body, range);
-        let header =
-            EntryHeader::new(EntryKind::DeleteRange, stream, body_length(body.len())?, offset);
+        let body_bytes = body_length(body.len())?;
+        let header = EntryHeader::new(EntryKind::DeleteRange, stream.id(), body_bytes, offset)
+            .of_schema(stream.schema_version());
         self.inline.extend_from_slice(&header.encode());
         self.inline.extend_from_slice(&body);
         self.pad();

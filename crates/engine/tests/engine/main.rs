@@ -19,6 +19,7 @@ mod feed;
 mod feed_copy;
 #[path = "golden/files.rs"]
 mod files;
+mod finer_times;
 mod full_disk;
 mod golden;
 mod golden_stores;

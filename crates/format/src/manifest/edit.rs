@@ -29,6 +29,7 @@ mod tag {
     pub(super) const EXPIRED: u8 = 19;
     pub(super) const SET_FOLLOWER: u8 = 20;
     pub(super) const REMOVE_FOLLOWER: u8 = 21;
+    pub(super) const REFINE_TIMES: u8 = 22;
 }
 
 /// The fewest bytes a run's description takes (keys of 8 bytes).
@@ -56,6 +57,7 @@ fn tag_of(op: &ManifestOp) -> u8 {
     match op {
         ManifestOp::CreateStream(_) => tag::CREATE_STREAM,
         ManifestOp::AlterStream(_) => tag::ALTER_STREAM,
+        ManifestOp::RefineTimes { .. } => tag::REFINE_TIMES,
         ManifestOp::DropStream(_) => tag::DROP_STREAM,
         ManifestOp::AddRun(_) => tag::ADD_RUN,
         ManifestOp::RemoveRun { .. } => tag::REMOVE_RUN,
@@ -87,6 +89,10 @@ fn put_op(out: &mut Vec<u8>, op: &ManifestOp) {
         ManifestOp::DropStream(stream)
         | ManifestOp::Rewritten(stream)
         | ManifestOp::Expired(stream) => put_u64(out, stream.0),
+        ManifestOp::RefineTimes { stream, factor } => {
+            put_u64(out, stream.0);
+            put_u64(out, factor.cast_unsigned());
+        }
         ManifestOp::AddRun(run) => put_run(out, run),
         ManifestOp::RemoveRun { stream, run } => {
             put_u64(out, stream.0);
@@ -164,11 +170,14 @@ fn read_op(input: &mut Input<'_>) -> Result<ManifestOp, DecodeError> {
             seq: SeqNo(input.u64("follower's commit")?),
         },
         tag::REMOVE_FOLLOWER => ManifestOp::RemoveFollower(input.string("follower's name")?),
+        tag::REFINE_TIMES => {
+            ManifestOp::RefineTimes { stream: read_stream_id(input)?, factor: read_factor(input)? }
+        }
         unknown => {
             return Err(DecodeError::new(
                 offset,
                 "operation",
-                format_args!("a tag of 1 to {}", tag::REMOVE_FOLLOWER),
+                format_args!("a tag of 1 to {}", tag::REFINE_TIMES),
                 format_args!("unknown tag {unknown}"),
             ));
         }
@@ -188,6 +197,20 @@ fn put_count(out: &mut Vec<u8>, count: usize) {
 
 fn read_stream_id(input: &mut Input<'_>) -> Result<StreamId, DecodeError> {
     input.u64("stream id").map(StreamId)
+}
+
+/// How many of a finer unit make one of the unit before.
+fn read_factor(input: &mut Input<'_>) -> Result<i64, DecodeError> {
+    let offset = input.offset();
+    let factor = input.u64("factor between units")?;
+    i64::try_from(factor).ok().filter(|factor| *factor >= 2).ok_or_else(|| {
+        DecodeError::new(
+            offset,
+            "factor between units",
+            format_args!("2 or more"),
+            format_args!("{factor}"),
+        )
+    })
 }
 
 fn put_stream(out: &mut Vec<u8>, definition: &StreamDefinition) {

@@ -138,6 +138,8 @@ fn op() -> impl Strategy<Value = ManifestOp> {
     prop_oneof![
         definition().prop_map(ManifestOp::CreateStream),
         id().prop_map(|stream| ManifestOp::DropStream(StreamId(stream))),
+        (id(), 2..=i64::MAX)
+            .prop_map(|(id, factor)| ManifestOp::RefineTimes { stream: StreamId(id), factor }),
         run().prop_map(ManifestOp::AddRun),
         (id(), id()).prop_map(|(stream, run)| ManifestOp::RemoveRun {
             stream: StreamId(stream),

@@ -138,7 +138,7 @@ fn columns_are_added_and_widened_and_tables_get_other_names() {
         (
             "ALTER TABLE readings ALTER COLUMN time TYPE TIMESTAMP(0)",
             ErrorKind::InvalidArgument,
-            "is fixed",
+            "only gets a finer unit",
         ),
         (
             "ALTER TABLE readings ALTER COLUMN x TYPE INT",
@@ -173,5 +173,73 @@ fn columns_are_added_and_widened_and_tables_get_other_names() {
     {
         assert_eq!(ask(&reading, statement).unwrap_err().kind(), ErrorKind::ReadOnly);
         assert!(!timestrata_sql::is_query(statement).unwrap());
+    }
+}
+
+#[test]
+fn times_get_a_finer_unit_and_stay_what_they_were() {
+    let store = memory();
+    let sql = Sql::open(&store, SqlOptions { threads: 2, ..SqlOptions::default() }).unwrap();
+    answer(&sql, "CREATE TABLE t (time TIMESTAMP(0) NOT NULL, k VARCHAR, seen TIMESTAMP(3))");
+    let insert = |second: u32, seen: &str| {
+        let time = format!("2024-01-01 00:00:{second:02}");
+        answer(&sql, &format!("INSERT INTO t VALUES ('{time}', 'k{second}', '{time}.{seen}')"))
+    };
+    (0..20).for_each(|second| drop(insert(second, "125")));
+    store.flush().unwrap();
+    store.compact(None).unwrap();
+    (20..30).for_each(|second| drop(insert(second, "250")));
+    let bounds = "SELECT count(*), min(time), max(time), max(seen) FROM t WHERE time >= '2024-01-01T00:00:05'";
+    let before = answer(&sql, bounds);
+    let hours = "SELECT time_bucket('10 seconds', time) b, count(*), first(k, time), last(k, time) FROM t GROUP BY b ORDER BY b";
+    let buckets = answer(&sql, hours);
+    answer(&sql, "CREATE TABLE u (time TIMESTAMP(6) NOT NULL, n INT)");
+    answer(&sql, "INSERT INTO u VALUES ('2024-01-01T00:00:07.5', 1)");
+    let joined = "SELECT u.n, t.k FROM u ASOF JOIN t ON u.time >= t.time";
+    let joined_before = answer(&sql, joined);
+    assert_eq!(joined_before, ["1 k7"]);
+    for digits in [3, 6, 9] {
+        let alter = format!(
+            "ALTER TABLE t ALTER COLUMN time TYPE TIMESTAMP({digits}), ALTER COLUMN seen TYPE TIMESTAMP({digits})"
+        );
+        answer(&sql, &alter);
+        assert_eq!(answer(&sql, bounds), before, "{digits}");
+        assert_eq!(answer(&sql, hours), buckets, "{digits}");
+        assert_eq!(answer(&sql, joined), joined_before, "{digits}");
+    }
+    answer(&sql, "INSERT INTO t VALUES ('2024-01-01T00:00:07.000000001', 'fine', NULL)");
+    let fine = "SELECT k FROM t WHERE time BETWEEN '2024-01-01T00:00:07' AND '2024-01-01T00:00:07.9' ORDER BY time";
+    assert_eq!(answer(&sql, fine), ["k7", "fine"]);
+    assert_eq!(answer(&sql, "DELETE FROM t WHERE time <= '2024-01-01T00:00:07'"), ["8"]);
+    assert_eq!(answer(&sql, "SELECT k FROM t ORDER BY time LIMIT 2"), ["fine", "k8"]);
+    // What a materialised view keeps is told in the unit that it had.
+    answer(&sql, "CREATE TABLE w (time TIMESTAMP(0) NOT NULL, n INT)");
+    let view = "CREATE MATERIALIZED VIEW v AS SELECT time_bucket('1 hour', time) h, sum(n) s FROM w GROUP BY h";
+    answer(&sql, view);
+    let error = ask(&sql, "ALTER TABLE w ALTER COLUMN time TYPE TIMESTAMP(6)").unwrap_err();
+    assert!(error.to_string().contains("drop its materialised view 'v' first"), "{error}");
+}
+
+#[test]
+fn changed_rows_are_counted_anew_in_a_materialised_view() {
+    let (store, sql) = filled(", PRIMARY KEY (time, k)");
+    let asked =
+        "SELECT time_bucket('10 minutes', time) b, count(*) c, sum(n) s, max(n) m, last(n, time) l";
+    answer(&sql, &format!("CREATE MATERIALIZED VIEW v AS {asked} FROM t GROUP BY b"));
+    let view = "SELECT * FROM v ORDER BY b";
+    let plain = format!("{asked} FROM t GROUP BY b ORDER BY b");
+    assert_eq!(answer(&sql, view), answer(&sql, &plain));
+    for change in [
+        "UPDATE t SET n = n + 100000 WHERE n % 7 = 3",
+        "UPDATE t SET n = NULL WHERE n < 50",
+        "UPDATE t SET n = -n WHERE time >= '2024-01-01T00:40:00'",
+        "DELETE FROM t WHERE n < -2900",
+        "UPDATE t SET n = 1",
+    ] {
+        assert_ne!(answer(&sql, change), ["0"], "{change}");
+        assert_eq!(answer(&sql, view), answer(&sql, &plain), "{change}");
+        store.flush().unwrap();
+        store.compact(None).unwrap();
+        assert_eq!(answer(&sql, view), answer(&sql, &plain), "{change}, compacted");
     }
 }

@@ -7,5 +7,6 @@ mod replaced;
 mod rows;
 mod series;
 mod streams;
+mod units;
 #[path = "../../../engine/tests/engine/support/watched_disk.rs"]
 mod watched_disk;

@@ -34,6 +34,7 @@ impl TableFace for OpenedTable {
     fn delete(&self, from: Option<&str>, to: Option<&str>) -> Result<u64> {
         let view = self.table.view()?;
         let range = table_range(&view, (from, to))?;
-        Ok(self.table.delete_ranges(&[range], DURABILITY)?)
+        let table = self.table.with_times_of(view.stream());
+        Ok(table.delete_ranges(&[range], DURABILITY)?)
     }
 }

@@ -24,11 +24,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBufferBuilder;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
+use parquet::basic::ConvertedType;
 use parquet::bloom_filter::Sbbf;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
@@ -164,11 +165,12 @@ pub(super) fn read_footer(
         let aggregates =
             tail::aggregates(path, tail_start as u64, aggregates.as_deref())?.map(Box::new);
         let as_today = in_file(schema, layout.as_ref());
+        let is_of_seconds = has_seconds_for_others(&metadata, &as_today);
         let as_today = ArrowReaderOptions::new().with_schema(as_today);
         let metadata = match ArrowReaderMetadata::try_new(Arc::clone(&metadata), as_today) {
-            Ok(metadata) => metadata,
+            Ok(metadata) if !is_of_seconds => metadata,
             // Written before its stream got other columns: it knows its own.
-            Err(_) => ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new())
+            _ => ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new())
                 .map_err(unreadable)?,
         };
         let schema = of_stream(metadata.schema(), layout.as_ref()).ok_or_else(|| {
@@ -211,6 +213,21 @@ pub(super) fn in_file(schema: &SchemaRef, layout: Option<&RunLayout>) -> SchemaR
         .then(|| Arc::new(Field::new(PLACE_COLUMN, DataType::UInt32, false)));
     let fields: Vec<_> = fields.chain(places).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// Whether a column has seconds in the file and other times today. Parquet has no name for seconds: it has whole numbers, which
+/// its reader takes for times of whichever unit it is told.
+fn has_seconds_for_others(file: &ParquetMetaData, today: &Schema) -> bool {
+    let columns = file.file_metadata().schema_descr();
+    (0..columns.num_columns()).any(|leaf| {
+        let (column, root) = (columns.column(leaf), columns.get_column_root_idx(leaf));
+        let is_time = (today.fields().get(root)).is_some_and(|field| {
+            matches!(field.data_type(), DataType::Timestamp(unit, _) if *unit != TimeUnit::Second)
+        });
+        is_time
+            && column.logical_type_ref().is_none()
+            && column.converted_type() == ConvertedType::NONE
+    })
 }
 
 /// The opposite; `None` where the file has others.

@@ -3,9 +3,12 @@
 use std::fmt::Write;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType, UInt64Type};
+use arrow_array::types::{
+    Float64Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampSecondType, UInt64Type,
+};
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use timestrata_engine::{Moment, ScanSpec, SeqNo, Snapshot, Store};
 
 /// Every row of every stream, now and as each pin sees it.
@@ -55,6 +58,12 @@ fn cell_text(column: &dyn Array, row: usize) -> String {
         return "null".to_owned();
     }
     match column.data_type() {
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            column.as_primitive::<TimestampSecondType>().value(row).to_string()
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            column.as_primitive::<TimestampMicrosecondType>().value(row).to_string()
+        }
         DataType::Timestamp(_, _) => {
             column.as_primitive::<TimestampMillisecondType>().value(row).to_string()
         }

@@ -1,10 +1,14 @@
 //! What a commit changes in a table, as its steps say it.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::TimeUnit;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use timestrata_engine::{KeyRange, LeadKey, Result as StoreResult, RunCompression, SeqNo, Store};
+use timestrata_engine::{
+    KeyRange, LeadKey, Result as StoreResult, RunCompression, SeqNo, Store, Stream,
+};
 use timestrata_ingest::rows::{Compression, Format, ReadOptions, open_bytes, read_arrow};
 use timestrata_table::{OnMismatch, Table, TableOptions, TableWrite, parse_time};
 
@@ -20,7 +24,7 @@ pub(super) struct TablePart {
     /// `None` before there are rows for one that isn't there.
     table: Option<Table>,
     appended: Vec<(RecordBatch, Option<SeqNo>)>,
-    deleted: Vec<KeyRange>,
+    deleted: Vec<(Arc<Stream>, KeyRange)>,
     /// Whether a step asked for wider columns, which counts for all rows of the table.
     widens: bool,
 }
@@ -97,7 +101,8 @@ impl TablePart {
         {
             return Err(Failure::bad_request("the range ends before it begins"));
         }
-        self.deleted.push(KeyRange::new(from.map(LeadKey::Time), to.map(LeadKey::Time)));
+        let range = KeyRange::new(from.map(LeadKey::Time), to.map(LeadKey::Time));
+        self.deleted.push((Arc::clone(view.stream()), range));
         self.table = Some(table);
         Ok(())
     }
@@ -114,7 +119,9 @@ impl TablePart {
                 write.if_unchanged_since(*since);
             }
         }
-        self.deleted.iter().for_each(|range| write.delete_range(*range));
+        for (stream, range) in &self.deleted {
+            write.delete_range_of(stream, *range);
+        }
         Some(write)
     }
 
