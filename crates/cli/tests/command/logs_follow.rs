@@ -171,6 +171,24 @@ fn a_file_that_has_the_number_of_one_that_is_gone_is_another_one() {
 }
 
 #[test]
+fn a_file_that_was_seen_is_known_before_anything_of_it_was_read() {
+    let runner = Runner::new();
+    let log = runner.path("app.log");
+    append(&log, "");
+    let mut following = runner.start(&follow(&["app.log"]));
+    runner.await_rows("app.files", &mut following, 1);
+    signal(&following, "-KILL");
+    following.wait_with_stdin_open();
+    append(&log, &lines(0..5));
+    std::fs::rename(&log, runner.path("app.log.1")).unwrap();
+    append(&log, &lines(5..8));
+    let mut following = runner.start(&follow(&["app.log"]));
+    runner.await_rows("app", &mut following, 8);
+    stop(following);
+    assert_eq!(numbers(&runner), (0..8).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_pattern_takes_files_that_come_later() {
     let runner = Runner::new();
     runner.dir("logs");

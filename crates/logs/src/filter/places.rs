@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(places("/x*/", "axxb"), [1..3]);
         assert_eq!(places("/(?i)DISK/ or disk", "a disk"), [2..6]);
         for none in ["", "not a", "level>=warn", "host:a", "message=a"] {
-            assert_eq!(places(none, "a"), [], "{none}");
+            assert!(places(none, "a").is_empty(), "{none}");
         }
     }
 }

@@ -24,7 +24,7 @@ use timestrata::ingest::Encoding;
 use timestrata::ingest::lines::LogFormats;
 use timestrata::logs::{EntryBatch, Labels, Logs, LogsWrite};
 use timestrata::table::{Table, TableWrite};
-use timestrata::{Access, Durability, Io, Store, commit_together};
+use timestrata::{Access, CommitPart, Durability, Io, Store, commit_together};
 
 use self::files::{Found, Watched};
 use self::growing::Shared;
@@ -150,6 +150,7 @@ impl Follower<'_> {
 
     /// Looks which files there are, and which of those that are read have another name now.
     fn tick(&mut self, now_ns: u64) -> Result<()> {
+        let mut has_new = false;
         for found in self.watched.files() {
             let is_read =
                 |followed: &&mut Followed| !followed.is_ended && found.is(&followed.place);
@@ -163,7 +164,15 @@ impl Follower<'_> {
                 }
                 _ => found.begin(self.io.clock.wall_ns())?,
             };
+            let is_new = self.known.iter().all(|known| known.id != place.id);
             self.begin(place, &found, false)?;
+            if let Some(begun) = self.followed.last_mut().filter(|_| is_new) {
+                (begun.is_touched, has_new) = (true, true);
+            }
+        }
+        if has_new {
+            // Before anything is read of it: whoever starts next knows what to look for, wherever it is by then.
+            self.commit()?;
         }
         for followed in &mut self.followed {
             let read = followed.shared.read.load(Ordering::Relaxed);
@@ -294,11 +303,15 @@ impl Follower<'_> {
         let mut write = LogsWrite::new(&self.logs, batch);
         let mut files = TableWrite::new(&self.table);
         files.append(rows);
+        let mut parts: Vec<&mut dyn CommitPart> = vec![&mut files];
+        if entries > 0 {
+            parts.push(&mut write);
+        }
         let durability = match self.arguments.logs.sync {
             true => Durability::Synced,
             false => Durability::Written,
         };
-        commit_together(&self.store, &mut [&mut write, &mut files], durability)?;
+        commit_together(&self.store, &mut parts, durability)?;
         self.entries += entries;
         self.followed.iter_mut().for_each(|followed| followed.is_touched = false);
         Ok(())
