@@ -15,6 +15,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timestrata_engine::{Error, ErrorKind, RunningQuery};
 
+pub(crate) use self::json::Nulls;
 use crate::error::{Failure, Result};
 use crate::state::AppState;
 
@@ -104,12 +105,27 @@ pub(crate) fn of_rows(state: &AppState, form: AnswerForm, rows: AnswerRows) -> R
         AnswerForm::Csv | AnswerForm::Arrow => {
             stream::body(form, rows, state.config.request_time_max / 2)?
         }
-        AnswerForm::Json => json_body(&bounded(rows.batches, rows_max)?)?,
+        AnswerForm::Json => json_body(&bounded(rows.batches, rows_max)?, Nulls::Told)?,
         AnswerForm::Protobuf => {
             protobuf::encode(&rows.schema, &bounded(rows.batches, rows_max)?)?.into()
         }
     };
     Ok(([(header::CONTENT_TYPE, form.content_type())], body).into_response())
+}
+
+/// The same, but for JSON, of which no member is null.
+pub(crate) fn of_rows_without_nulls(
+    state: &AppState,
+    form: AnswerForm,
+    rows: AnswerRows,
+) -> Result<Response> {
+    match form {
+        AnswerForm::Json => {
+            let body = json_body(&bounded(rows.batches, state.config.rows_max)?, Nulls::LeftOut)?;
+            Ok(([(header::CONTENT_TYPE, JSON)], body).into_response())
+        }
+        form => of_rows(state, form, rows),
+    }
 }
 
 /// All batches, unless there are more rows than an answer may have.
@@ -132,22 +148,22 @@ fn bounded(
     Ok(all)
 }
 
-fn json_body(batches: &[RecordBatch]) -> Result<Body> {
+fn json_body(batches: &[RecordBatch], nulls: Nulls) -> Result<Body> {
     let mut body = br#"{"success":true,"data":"#.to_vec();
-    json::write(batches, &mut body).map_err(unwritten)?;
+    json::write(batches, nulls, &mut body).map_err(unwritten)?;
     body.extend_from_slice(br#","error":null}"#);
     Ok(body.into())
 }
 
 /// Appends rows as an array of JSON objects.
 pub(crate) fn json_rows(batches: &[RecordBatch], out: &mut Vec<u8>) -> Result<()> {
-    json::write(batches, out).map_err(unwritten)
+    json::write(batches, Nulls::Told, out).map_err(unwritten)
 }
 
 /// One row as a JSON value.
-pub(crate) fn json_row(row: &RecordBatch) -> Result<serde_json::Value> {
+pub(crate) fn json_row(row: &RecordBatch, nulls: Nulls) -> Result<serde_json::Value> {
     let mut text = Vec::new();
-    json::write(std::slice::from_ref(row), &mut text).map_err(unwritten)?;
+    json::write(std::slice::from_ref(row), nulls, &mut text).map_err(unwritten)?;
     let rows: Vec<serde_json::Value> = serde_json::from_slice(&text)
         .map_err(|error| Failure::bad_request(format!("the row has no JSON form: {error}")))?;
     Ok(rows.into_iter().next().unwrap_or(serde_json::Value::Null))

@@ -279,6 +279,11 @@ impl Layers {
             is_open_to_all: self.read("server.open_to_all", "true or false", truth)?,
             hosts: self.names("server.hosts")?,
             cors_origins: self.origins()?,
+            compat: self.read("server.compat", "empty, or pulsora", |text| match text {
+                "" => Some(None),
+                "pulsora" => Some(Some(Compat::Pulsora)),
+                _ => None,
+            })?,
             stop_grace: self.duration("server.stop_grace")?,
             body_bytes_max: self.size("limits.body_bytes_max")?,
             batch_bytes_max: self.size("limits.batch_bytes_max")?,
@@ -345,6 +350,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Places whose pages may ask by a browser, in lower case; `*` is any.
     pub cors_origins: Vec<String>,
+    /// Another server, whose clients are answered as it did.
+    pub compat: Option<Compat>,
     /// Time for requests under way when it is told to stop.
     pub stop_grace: Duration,
     /// Longest body.
@@ -391,6 +398,13 @@ pub struct Config {
     pub log_is_json: bool,
     /// The store's.
     pub settings: Settings,
+}
+
+/// A server whose clients are answered as it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compat {
+    /// One of tables, whose paths are `/tables/{table}/...`.
+    Pulsora,
 }
 
 /// A certificate and its key, both in PEM.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::gauge::Gauge;
@@ -17,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use crate::routes;
 use crate::state::AppState;
 use crate::tls::Tls;
 use crate::write_timeout::{Listener, WriteTimeout};
@@ -142,6 +144,12 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = TowerToHyperService::new(router.into_service::<Incoming>());
+    let compat = state.config.compat;
+    let service = service_fn(move |mut request| {
+        // Before there is a route, as it says which.
+        routes::lead(compat, &mut request);
+        service.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(state.config.head_time_max)

@@ -57,6 +57,8 @@ pub(crate) struct Description {
     pub(crate) only_reads: bool,
     /// What may stand behind the path, besides `at`.
     pub(crate) parameters: &'static [Parameter],
+    /// Whether others may stand there too, `at` among them, and are ignored.
+    pub(crate) takes_any: bool,
     pub(crate) takes: Takes,
     /// The types of its answer's body; the first where a client has no wish.
     pub(crate) gives: &'static [&'static str],
@@ -125,8 +127,19 @@ impl<S> Endpoint<S> {
     ) -> Self {
         let (class, only_reads, takes) = (Class::Timed, false, Takes::Nothing);
         let (parameters, gives): (&[Parameter], _) = (&[], JSON_ONLY);
-        let description =
-            Description { method, path, about, needs, class, only_reads, parameters, takes, gives };
+        let takes_any = false;
+        let description = Description {
+            method,
+            path,
+            about,
+            needs,
+            class,
+            only_reads,
+            parameters,
+            takes_any,
+            takes,
+            gives,
+        };
         Self { description, handler }
     }
 
@@ -186,6 +199,12 @@ impl<S> Endpoint<S> {
 
     pub(crate) const fn asks(self, parameters: &'static [Parameter]) -> Self {
         let description = Description { parameters, ..self.description };
+        self.described(description)
+    }
+
+    /// For one whose clients say what it has never listened to.
+    pub(crate) const fn takes_any(self) -> Self {
+        let description = Description { takes_any: true, ..self.description };
         self.described(description)
     }
 

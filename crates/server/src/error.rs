@@ -158,7 +158,27 @@ impl From<Error> for Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let body = self.problem().to_string();
-        let mut response = (self.status, [(header::CONTENT_TYPE, PROBLEM)], body).into_response();
+        self.with_headers((self.status, [(header::CONTENT_TYPE, PROBLEM)], body).into_response())
+    }
+}
+
+/// What an answer of another form is made of.
+impl Failure {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whether it comes from the store, and not from how the request was made.
+    pub(crate) fn is_of_store(&self) -> bool {
+        self.kind.is_some()
+    }
+
+    /// The same answer, with what its headers say of this.
+    pub(crate) fn with_headers(&self, mut response: Response) -> Response {
         if self.is_for_now {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_SECONDS);
         }

@@ -29,6 +29,7 @@ mod hosts;
 mod json_lines;
 mod layers;
 mod log_tcp;
+mod making_tables;
 mod members;
 mod metrics;
 mod moments;
@@ -44,6 +45,7 @@ mod tls;
 mod topic_handles;
 mod under_watch;
 mod unpack;
+mod utf8;
 mod waiting;
 mod write_timeout;
 

@@ -39,11 +39,14 @@ pub(crate) async fn read_at(
     mut request: Request,
     next: Next,
 ) -> Result<Response> {
+    let endpoint = state.endpoints.of(request.method(), request.extensions()).copied();
+    if endpoint.is_some_and(|endpoint| endpoint.takes_any) {
+        return Ok(next.run(request).await);
+    }
     let given = Query::<Given>::try_from_uri(request.uri());
     let Query(given) = given.map_err(|error| {
         Failure::bad_request(format!("what stands behind the path: {}", error.body_text()))
     })?;
-    let endpoint = state.endpoints.of(request.method(), request.extensions()).copied();
     let (at, others): (Given, Given) = given.into_iter().partition(|(name, _)| name == "at");
     let known = endpoint.map_or(&[][..], |endpoint| endpoint.parameters);
     expect_known("parameter", others.iter().map(|(name, _)| name.as_str()), known)?;

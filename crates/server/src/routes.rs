@@ -11,6 +11,7 @@ mod metrics;
 mod named;
 mod openapi;
 mod parameters;
+mod pulsora;
 mod queries;
 mod query;
 mod root;
@@ -23,10 +24,11 @@ mod topics;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::StatusCode;
+use axum::http::{Request, StatusCode};
 use axum::middleware::{from_fn, from_fn_with_state};
 
 pub use self::changes::commit_as_json;
+use crate::config::Compat;
 use crate::endpoint::{Class, Endpoint};
 use crate::error::Failure;
 use crate::state::AppState;
@@ -57,13 +59,25 @@ static ENDPOINTS: [&[Route]; 15] = [
     root::ENDPOINTS,
 ];
 
-/// All endpoints.
-pub(crate) fn all() -> impl Iterator<Item = &'static Route> {
-    ENDPOINTS.iter().copied().flatten()
+/// All endpoints, with those of the server whose clients are answered as it did, if there is one.
+pub(crate) fn all(compat: Option<Compat>) -> impl Iterator<Item = &'static Route> {
+    let theirs = match compat {
+        None => &[][..],
+        Some(Compat::Pulsora) => pulsora::ENDPOINTS,
+    };
+    ENDPOINTS.iter().copied().flatten().chain(theirs)
 }
 
-fn of_class(class: Class) -> Router<AppState> {
-    let such = all().filter(|route| route.description.class == class);
+/// Leads a request of another server's client to what answers it.
+pub(crate) fn lead<B>(compat: Option<Compat>, request: &mut Request<B>) {
+    match compat {
+        None => {}
+        Some(Compat::Pulsora) => pulsora::lead(request),
+    }
+}
+
+fn of_class(class: Class, compat: Option<Compat>) -> Router<AppState> {
+    let such = all(compat).filter(|route| route.description.class == class);
     such.fold(Router::new(), |router, route| {
         router.route(route.description.path, (route.handler)())
     })
@@ -73,6 +87,7 @@ fn of_class(class: Class) -> Router<AppState> {
 pub(crate) fn router(state: &AppState) -> Router {
     let moment = || from_fn_with_state(state.clone(), moments::read_at);
     let small = DefaultBodyLimit::max(SMALL_BODY_BYTES_MAX);
+    let of_class = |class| of_class(class, state.config.compat);
     let body = of_class(Class::Body).route_layer(moment());
     let waiting = of_class(Class::Waiting).route_layer(moment()).layer(small);
     let timed = of_class(Class::Timed)

@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::connections;
 use crate::endpoint::Endpoints;
 use crate::log_tcp::LogTcp;
+use crate::making_tables::MakingTables;
 use crate::members::Members;
 use crate::metrics::Metrics;
 use crate::routes;
@@ -82,8 +83,9 @@ impl Server {
             requests: Arc::new(Semaphore::new(config.requests_max)),
             tails: Arc::new(Semaphore::new(config.tails_max)),
             waits: Arc::new(Semaphore::new(config.waits_max)),
-            endpoints: Endpoints::new(routes::all().map(|route| route.description)),
+            endpoints: Endpoints::new(routes::all(config.compat).map(|route| route.description)),
             topics: TopicHandles::default(),
+            making_tables: MakingTables::default(),
             members: Members::new(&store),
             shared_sync: SharedSync::new(&store),
             appended,

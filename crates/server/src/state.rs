@@ -18,6 +18,7 @@ use crate::auth::Door;
 use crate::config::Config;
 use crate::endpoint::Endpoints;
 use crate::error::{Failure, Result};
+use crate::making_tables::MakingTables;
 use crate::members::Members;
 use crate::metrics::Metrics;
 use crate::shared_sync::SharedSync;
@@ -51,6 +52,8 @@ pub(crate) struct ServerState {
     pub(crate) endpoints: Endpoints,
     /// What has small writes synced together.
     pub(crate) shared_sync: SharedSync,
+    /// Tables that bodies are making whose rows tell the columns.
+    pub(crate) making_tables: MakingTables,
     /// Topics that were used lately.
     pub(crate) topics: TopicHandles,
     /// Members of groups that are clients of this server.

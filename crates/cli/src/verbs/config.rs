@@ -21,6 +21,9 @@ pub(crate) struct ConfigArgs {
     /// Address of the line protocol of logs: logs.tcp_listen.
     #[arg(long, value_name = "ADDRESS")]
     log_tcp: Option<String>,
+    /// Server whose clients are to be answered as it did, pulsora: server.compat.
+    #[arg(long, value_name = "SERVER")]
+    compat: Option<String>,
     /// File of tokens, one a line: server.token_file.
     #[arg(long, value_name = "FILE")]
     token_file: Option<String>,
@@ -47,6 +50,7 @@ impl ConfigArgs {
         let flags = [
             ("--listen", "server.listen", &self.listen),
             ("--log-tcp", "logs.tcp_listen", &self.log_tcp),
+            ("--compat", "server.compat", &self.compat),
             ("--token-file", "server.token_file", &self.token_file),
             ("--tls-cert", "server.tls_cert", &self.tls_cert),
             ("--tls-key", "server.tls_key", &self.tls_key),

@@ -27,6 +27,7 @@ Examples:
   timestrata serve ./store --listen 0.0.0.0:8443 --tls-cert ./chain.pem --tls-key ./key.pem
   timestrata serve ./store --listen 0.0.0.0:8080 --token-file ./tokens
   timestrata serve ./store --log-tcp 127.0.0.1:5260
+  timestrata serve ./store --compat pulsora
   curl -T flights.csv -X POST -H 'Content-Type: text/csv' \\
     'localhost:8080/tables/flights/ingest?time=time_hour'
   curl 'localhost:8080/tables/flights/query?start=2013-07-01&limit=5'")]

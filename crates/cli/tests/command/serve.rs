@@ -105,3 +105,16 @@ fn a_signal_stops_it_in_good_order() {
     assert_eq!(runner.rows("store", "t"), ROWS);
     runner.fails(&["serve", "store", "--listen", "nowhere"], 1, &["nowhere"]);
 }
+
+/// The command asks at the same paths as those clients, and counts on other answers.
+#[test]
+fn clients_of_pulsora_and_the_command_use_one_server() {
+    let runner = Runner::new();
+    let server = Server::start_with(&runner, &["--compat", "pulsora"]);
+    assert!(server.post("timestamp,x\n2024-01-01,1\n2024-01-02,2\n"));
+    let asked = format!("{}/tables/t/query?end=1704153600", server.url);
+    let told = ureq::get(asked).call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(told.contains(r#""timestamp":"2024-01-02T00:00:00+00:00""#), "{told}");
+    let query = ["query", &server.url, "t", "--to", "2024-01-02", "--format", "csv"];
+    assert_eq!(runner.ok(&query), "id,timestamp,x\n1,2024-01-01T00:00:00Z,1\n");
+}

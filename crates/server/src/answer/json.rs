@@ -14,11 +14,22 @@ const CELL_BYTES: usize = 20;
 /// Names of columns up to this length, with what is around them, are appended as fast as can be.
 const SHORT_BYTES: usize = 32;
 
+/// What becomes of a member whose value is null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    Told,
+    LeftOut,
+}
+
 /// Appends batches as an array of objects.
 ///
 /// # Errors
 /// For types that JSON can't express.
-pub(super) fn write(batches: &[RecordBatch], out: &mut Vec<u8>) -> Result<(), ArrowError> {
+pub(super) fn write(
+    batches: &[RecordBatch],
+    nulls: Nulls,
+    out: &mut Vec<u8>,
+) -> Result<(), ArrowError> {
     let options = EncoderOptions::default().with_explicit_nulls(true);
     out.reserve(batches.iter().map(bytes_of).sum());
     out.push(b'[');
@@ -34,12 +45,26 @@ pub(super) fn write(batches: &[RecordBatch], out: &mut Vec<u8>) -> Result<(), Ar
                 out.push(b',');
             }
             out.push(b'{');
-            columns.iter_mut().for_each(|column| column.write(row, out));
+            match nulls {
+                Nulls::Told => columns.iter_mut().for_each(|column| column.write(row, out)),
+                Nulls::LeftOut => write_known(&mut columns, row, out),
+            }
             out.push(b'}');
         }
     }
     out.push(b']');
     Ok(())
+}
+
+/// Writes the members of a row that have a value.
+fn write_known(columns: &mut [JsonColumn<'_>], row: usize, out: &mut Vec<u8>) {
+    let begun = out.len();
+    let known = columns.iter_mut().filter(|column| !column.is_null(row));
+    known.for_each(|column| column.write(row, out));
+    // Before its name a column parts itself from the one before, which may have been left out.
+    if out.get(begun) == Some(&b',') {
+        out.remove(begun);
+    }
 }
 
 /// About as much as a batch takes.
@@ -90,6 +115,16 @@ impl<'a> JsonColumn<'a> {
         };
         let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
         Ok(Self { name: Short::new(name), nulls, values })
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        let of_values = match &self.values {
+            JsonValues::Others(encoder) => encoder.is_null(row),
+            // JSON has no other numbers.
+            JsonValues::Floats(values, _) => !values.value(row).is_finite(),
+            _ => false,
+        };
+        of_values || self.nulls.is_some_and(|nulls| nulls.is_null(row))
     }
 
     fn write(&mut self, row: usize, out: &mut Vec<u8>) {

@@ -70,6 +70,11 @@ const OWN: [Own; 33] = [
         "Places, with commas between, whose pages may ask by a browser, such as https://app.example; *: any, \
          where tokens are asked for",
     ),
+    key(
+        "server.compat",
+        "",
+        "pulsora: clients of that server of tables are answered as it did, at its paths; empty: none",
+    ),
     key("server.stop_grace", "10s", "Time for requests under way when told to stop"),
     key("limits.body_bytes_max", "16GiB", "Longest body; it is streamed, not held"),
     key(

@@ -2,14 +2,17 @@
 
 use std::sync::LazyLock;
 
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Map, Value, json};
 
+use crate::config::Compat;
 use crate::endpoint::{Class, Description, Form, Needs, Parameter, Takes, parameter};
 use crate::error::PROBLEM;
 use crate::routes::Route;
+use crate::state::AppState;
 
 pub(super) const ENDPOINTS: &[Route] = &[Route::get(
     "/openapi.json",
@@ -25,15 +28,20 @@ const AT: Parameter = parameter(
     "Reads the store as it was: the number of a commit, pin=NAME, or a time",
 );
 
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| document(None).to_string());
+static PULSORA: LazyLock<String> = LazyLock::new(|| document(Some(Compat::Pulsora)).to_string());
 
-async fn openapi() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str()).into_response()
+async fn openapi(State(state): State<AppState>) -> Response {
+    let document = match state.config.compat {
+        None => &DOCUMENT,
+        Some(Compat::Pulsora) => &PULSORA,
+    };
+    ([(header::CONTENT_TYPE, "application/json")], document.as_str()).into_response()
 }
 
-fn document() -> Value {
+fn document(compat: Option<Compat>) -> Value {
     let mut paths: Map<String, Value> = Map::new();
-    for endpoint in super::all().map(|route| &route.description) {
+    for endpoint in super::all(compat).map(|route| &route.description) {
         let path = paths.entry(endpoint.path.replace("{*", "{")).or_insert_with(|| json!({}));
         path[endpoint.method.to_ascii_lowercase()] = operation(endpoint);
     }
@@ -90,7 +98,7 @@ fn operation(endpoint: &Description) -> Value {
     let of_path = endpoint.names_in_path().map(|name| {
         json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } })
     });
-    let moment = endpoint.only_reads && endpoint.class != Class::Watching;
+    let moment = endpoint.only_reads && endpoint.class != Class::Watching && !endpoint.takes_any;
     let behind = endpoint.parameters.iter().chain(moment.then_some(&AT)).map(|parameter| {
         json!({
             "name": parameter.name,

@@ -9,7 +9,7 @@ use timestrata_engine::{Cell, KeyRange};
 use timestrata_table::{Table, TableView, time_text};
 use tokio::runtime::Handle;
 
-use crate::answer::json_row;
+use crate::answer::{Nulls, json_row};
 use crate::auth::Caller;
 use crate::endpoint::{ADMIN, Class, Needs, READ, Takes, WRITE};
 use crate::error::{Failure, Result, success};
@@ -125,7 +125,7 @@ pub(super) async fn row(
         let view = state.table(&name)?.view()?;
         let found = view.row(&[key_cell(&view, &id)?])?;
         let row = match found {
-            Some(row) => json_row(&row.batch.slice(row.index, 1))?,
+            Some(row) => json_row(&row.batch.slice(row.index, 1), Nulls::Told)?,
             None => serde_json::Value::Null,
         };
         Ok(success(row))
@@ -134,7 +134,7 @@ pub(super) async fn row(
 }
 
 /// A key as it stands in a path.
-fn key_cell<'a>(view: &TableView, text: &'a str) -> Result<Cell<'a>> {
+pub(super) fn key_cell<'a>(view: &TableView, text: &'a str) -> Result<Cell<'a>> {
     let [column] = view.key() else {
         return Err(Failure::bad_request(format!(
             "table '{}' has {} key columns; rows are found by tables' only one",

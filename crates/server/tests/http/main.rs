@@ -23,6 +23,7 @@ mod logs_options;
 mod metrics;
 mod moments;
 mod proofs;
+mod pulsora;
 mod request_ids;
 mod revoked;
 mod store;
