@@ -12,6 +12,7 @@ from bench.python.timelog import (
     analytics,
     complexity,
     deletion,
+    demo,
     durable,
     ingestion,
     latency,
@@ -147,6 +148,7 @@ GROUPS: tuple[tuple[str, Group], ...] = (
         "order book of 10 M, 20% late",
         lambda bench, sources: large(bench, sources, 0.2, LARGE_LESS_ORDERED),
     ),
+    ("the peer's demo", lambda bench, _: demo.run(bench)),
     ("real trades", lambda bench, _: real(bench, "trades")),
     ("real quotes", lambda bench, _: real(bench, "quotes")),
 )

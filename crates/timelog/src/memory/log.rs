@@ -21,6 +21,9 @@ const RECENT_ROWS: usize = LEAF_ROWS / 8;
 /// Rows of the tail, of which a leaf is made then.
 const TAIL_ROWS: usize = SEALED_ROWS + RECENT_ROWS;
 
+/// Of the tail as many rows are copied at once as it has, where a read wants more than such a share.
+const COPIED_SHARE: usize = 4;
+
 /// A delete inside of a leaf that others hold leaves two parts of it, instead of a copy, if each
 /// has so many rows: fewer would make reading slow.
 const PART_ROWS_MIN: usize = 64;
@@ -62,6 +65,8 @@ pub struct Memory<T> {
     firsts: Vec<i64>,
     /// Rows that are not before any of a part.
     tail: Leaf<T>,
+    /// The tail as readers have it, until it changes: who asks again shares it.
+    tail_copy: Option<Part<T>>,
     /// The greatest time in parts and tail; the smallest there is without rows.
     newest: i64,
     /// Rows before `newest`, in the order in which they came.
@@ -76,6 +81,7 @@ impl<T> Default for Memory<T> {
             parts: Vec::new(),
             firsts: Vec::new(),
             tail: Leaf::default(),
+            tail_copy: None,
             newest: i64::MIN,
             late: Vec::new(),
             len: 0,
@@ -110,12 +116,21 @@ impl<T: Clone> Memory<T> {
             return true;
         }
         self.newest = time;
+        self.forget_copy();
         self.tail.reserve(TAIL_ROWS);
         self.tail.push(time, value);
         if self.tail.len() >= TAIL_ROWS {
             self.seal_tail();
         }
         false
+    }
+
+    /// Before the tail gets other rows. What the copy holds, the log holds as well: no value goes with it.
+    #[inline]
+    fn forget_copy(&mut self) {
+        if self.tail_copy.is_some() {
+            self.tail_copy = None;
+        }
     }
 
     fn append_late(&mut self, time: i64, value: T) {
@@ -151,6 +166,7 @@ impl<T: Clone> Memory<T> {
         if self.late.is_empty() {
             return;
         }
+        self.forget_copy();
         let mut late = std::mem::take(&mut self.late);
         // Stable: rows of one time stay in the order in which they came.
         late.sort_by_key(|(time, _)| *time);
@@ -223,6 +239,10 @@ impl<T: Clone> Memory<T> {
         removed.parts.extend(self.parts.drain(whole));
         let rows = self.tail.rows_between(first, last);
         removed.rows += rows.len() as u64;
+        if !rows.is_empty() {
+            // It may be the last to hold them.
+            removed.parts.extend(self.tail_copy.take());
+        }
         removed.values.extend(self.tail.remove(rows));
         self.len -= removed.rows;
         self.physical.removed_rows += removed.rows;
@@ -302,6 +322,7 @@ impl<T: Clone> Memory<T> {
         removed.parts.extend(old.physical.parts);
         removed.parts.extend(old.physical.ghosts);
         removed.parts.push(Part::whole(old.tail));
+        removed.parts.extend(old.tail_copy);
         removed.values.extend(old.late.into_iter().map(|(_, value)| value));
         removed
     }
@@ -374,12 +395,18 @@ impl<T: Clone> Memory<T> {
     pub fn slice(&mut self, range: impl RangeBounds<i64>) -> Slice<T> {
         let Some((first, last)) = closed(range) else { return Slice::default() };
         self.settle();
+        let in_tail = self.tail_part(self.tail.rows_between(first, last));
         let reached = self.parts.get(self.parts_between(first, last)).unwrap_or_default();
-        let parts = reached.iter().filter_map(|part| {
-            let rows = part.rows_between(first, last);
+        let behind = reached.len().saturating_sub(1);
+        let parts = reached.iter().enumerate().filter_map(|(index, part)| {
+            // Those between the first and the last are within it.
+            let rows = match index > 0 && index < behind {
+                true => part.rows.clone(),
+                false => part.rows_between(first, last),
+            };
             (!rows.is_empty()).then(|| Part { leaf: Arc::clone(&part.leaf), rows })
         });
-        Slice::new(parts.chain(self.tail_part(self.tail.rows_between(first, last))))
+        Slice::new(parts.chain(in_tail))
     }
 
     /// Whether a row has this time.
@@ -427,8 +454,17 @@ impl<T: Clone> Memory<T> {
     }
 
     /// Rows of the tail, which goes on changing, as a part of their own.
-    fn tail_part(&self, rows: std::ops::Range<usize>) -> Option<Part<T>> {
-        (!rows.is_empty()).then(|| Part::whole(self.tail.copy(rows)))
+    fn tail_part(&mut self, rows: std::ops::Range<usize>) -> Option<Part<T>> {
+        if rows.is_empty() {
+            return None;
+        }
+        // Of few rows it is quicker to copy these.
+        if self.tail_copy.is_none() && rows.len() < self.tail.len() / COPIED_SHARE {
+            return Some(Part::whole(self.tail.copy(rows)));
+        }
+        let copied = || Part::whole(self.tail.copy(0..self.tail.len()));
+        let whole = self.tail_copy.get_or_insert_with(copied);
+        Some(Part { leaf: Arc::clone(&whole.leaf), rows })
     }
 
     /// What was published last.
@@ -439,6 +475,10 @@ impl<T: Clone> Memory<T> {
     /// Makes the rows of now what [`Memory::pages`] shows, with the published rows that were
     /// deleted since [`Memory::compact`].
     pub fn publish(&mut self) -> Removed<T> {
+        if self.physical.changed_rows() == 0 && self.physical.deleted.is_empty() {
+            // It shows what there is.
+            return Removed::default();
+        }
         self.settle();
         let mut ghosts = std::mem::take(&mut self.physical.ghosts);
         let mut deleted = std::mem::take(&mut self.physical.deleted);
@@ -529,7 +569,7 @@ impl<T: Clone> Memory<T> {
         let mut shown = HashSet::new();
         let is_plain = self.physical.parts.is_empty() && self.physical.ghosts.is_empty();
         let is_plain = is_plain && self.parts.iter().all(Part::is_whole);
-        let parts = self.parts.iter().chain(published);
+        let parts = self.parts.iter().chain(published).chain(&self.tail_copy);
         let parts = parts.filter(|part| is_plain || shown.insert(Arc::as_ptr(&part.leaf)));
         let values = parts.flat_map(|part| part.leaf.values());
         values

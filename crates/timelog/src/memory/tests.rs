@@ -195,6 +195,31 @@ fn nothing_is_retained_after_a_delete_and_a_compaction() {
     assert_eq!(kept, 200);
 }
 
+/// What is copied for readers of the newest rows is copied once, for all who ask until these change.
+#[test]
+fn readers_of_the_newest_rows_share_a_copy_and_nothing_of_it_stays_behind() {
+    let mut log = Memory::new();
+    let values: Vec<Value> = (0..100).map(Arc::new).collect();
+    for (time, value) in (0..).zip(&values) {
+        log.append(time, Arc::clone(value));
+    }
+    let slices = [log.slice(..), log.slice(10..), log.slice(..)];
+    assert!(values.iter().all(|value| Arc::strong_count(value) == 3));
+    drop(slices);
+    log.append(100, Arc::new(100));
+    assert!(values.iter().all(|value| Arc::strong_count(value) == 2), "the tail has changed");
+    assert_eq!(log.slice(..).left(), 101);
+    drop(log.delete(50..));
+    assert!(values[50..].iter().all(|value| Arc::strong_count(value) == 1));
+    let slice = log.slice(..);
+    drop(log.publish());
+    drop(log.publish());
+    assert!(values[..50].iter().all(|value| Arc::strong_count(value) == 3));
+    drop(log.clear());
+    assert_eq!(read(slice).len(), 50);
+    assert!(values.iter().all(|value| Arc::strong_count(value) == 1));
+}
+
 #[test]
 fn rows_deleted_before_they_were_published_are_gone_at_once() {
     let mut log = Memory::new();
