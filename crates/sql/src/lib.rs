@@ -20,6 +20,7 @@ mod folding;
 mod functions;
 mod governed;
 mod instant;
+mod joined_columns;
 mod local;
 mod materialized;
 mod model_functions;

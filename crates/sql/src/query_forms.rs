@@ -11,6 +11,7 @@ use sqlparser::ast::{
 use timestrata_engine::Result;
 
 use crate::error::invalid;
+use crate::joined_columns::tell_tables;
 use crate::rewrite::{Rewriter, rewrite};
 
 /// Makes every `FETCH` of a statement, or of a part of one, the limit that it is.
@@ -37,6 +38,7 @@ impl Rewriter for Queries {
     }
 
     fn enter_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        tell_tables(select);
         select.from.iter_mut().for_each(nest_asof_joins);
         let Some(into) = &select.into else { return ControlFlow::Continue(()) };
         let name = &into.name;

@@ -1,4 +1,4 @@
-//! Forms of a query that the parser doesn't know, as others that it knows: `FROM t WHERE ...` gets its `SELECT *`, and
+//! Forms of a query that the parser doesn't know, as others that it knows: `FROM t WHERE ...`, behind `WITH` too, gets its `SELECT *`, and
 //! `ASOF [LEFT | INNER] JOIN b ON ...` a `MATCH_CONDITION`, which is true or false (`crate::functions::asof_syntax`).
 
 use sqlparser::keywords::Keyword;
@@ -76,7 +76,8 @@ pub(crate) fn with_selections(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// Whether what stands before is the beginning of the statement, or a parenthesis that is none of a function's.
+/// Whether what stands before is the beginning of the statement, a parenthesis that is none of a function's, or the queries
+/// that `WITH` names.
 fn begins_query(tokens: &[TokenWithSpan], place: usize) -> bool {
     let before = tokens.get(..place).unwrap_or_default().iter().rev();
     let mut written = before.map(|token| &token.token);
@@ -87,8 +88,32 @@ fn begins_query(tokens: &[TokenWithSpan], place: usize) -> bool {
             Some(Token::Word(word)) => word.keyword != Keyword::TRIM,
             _ => true,
         },
+        Some(Token::RParen) => is_behind_with(tokens, place),
         _ => false,
     }
+}
+
+/// Whether nothing but a list of named queries stands between a place and the `WITH` before it.
+fn is_behind_with(tokens: &[TokenWithSpan], place: usize) -> bool {
+    let mut depth = 0_usize;
+    for token in tokens.get(..place).unwrap_or_default().iter().rev() {
+        match &token.token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth == 0 => return false,
+            Token::LParen => depth -= 1,
+            _ if depth > 0 => {}
+            Token::Word(word) => match word.keyword {
+                Keyword::WITH => return true,
+                Keyword::AS | Keyword::RECURSIVE | Keyword::NOT | Keyword::MATERIALIZED => {}
+                // What else is a keyword begins something that goes on, unless it is quoted or names a query.
+                Keyword::SELECT | Keyword::FROM | Keyword::WHERE | Keyword::VALUES => return false,
+                _ => {}
+            },
+            Token::Comma | Token::Whitespace(_) => {}
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Whether a `SELECT` of the same query follows.

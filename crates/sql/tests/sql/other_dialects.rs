@@ -34,6 +34,52 @@ fn from_without_select_gives_all_columns() {
         ["2024-01-01T03:00:00Z A 5.0"]
     );
     assert_eq!(answer(&sql, "SELECT count(*) FROM (FROM trades)"), ["4"]);
+    for with in [
+        "WITH a AS (SELECT price FROM trades WHERE symbol = 'B') FROM a",
+        "WITH x AS (FROM trades), a(p) AS (SELECT price FROM x WHERE symbol = 'B') FROM a WHERE p > 1",
+        "WITH a AS (SELECT max(price) FROM trades)\nFROM a",
+        "SELECT * FROM (WITH a AS (SELECT max(price) FROM trades) FROM a)",
+        "WITH a AS (SELECT price FROM trades) FROM a SELECT max(price)",
+    ] {
+        assert_eq!(answer(&sql, with), ["10.0"], "{with}");
+    }
+    // What only looks so.
+    let counted = "WITH a AS (SELECT 1 AS x) SELECT count(*) FROM a, (VALUES (1), (2)) v";
+    assert_eq!(answer(&sql, counted), ["2"]);
+    assert_eq!(
+        answer(
+            &sql,
+            "SELECT trim(BOTH 'x' FROM 'xax'), extract(year FROM (time)) FROM trades LIMIT 1"
+        ),
+        ["a 2024"]
+    );
+}
+
+#[test]
+fn a_column_that_is_joined_by_has_its_name_everywhere_in_the_query() {
+    let (_store, sql) = filled();
+    for join in ["JOIN", "LEFT JOIN", "ASOF JOIN"] {
+        let by = if join == "ASOF JOIN" { "(symbol, time)" } else { "(symbol)" };
+        let from = format!("FROM trades {join} quotes USING {by}");
+        let qualified = |clause: &str| {
+            let of_trades = clause.replace("symbol", "trades.symbol");
+            answer(&sql, &format!("SELECT count(*), min(price) {from} {of_trades}"))
+        };
+        for clause in [
+            "WHERE symbol = 'A'",
+            "WHERE price > 1 AND symbol IN ('A', 'B')",
+            "WHERE upper(symbol) = 'B'",
+            "GROUP BY symbol HAVING symbol = 'A'",
+        ] {
+            let plain = answer(&sql, &format!("SELECT count(*), min(price) {from} {clause}"));
+            assert_eq!(plain, qualified(clause), "{join} {clause}");
+            assert!(!plain.is_empty(), "{join} {clause}");
+        }
+        let ordered = format!(
+            "SELECT symbol, max(price) m {from} WHERE symbol > '' GROUP BY symbol ORDER BY symbol"
+        );
+        assert!(answer(&sql, &ordered)[0].starts_with("A "), "{join}");
+    }
 }
 
 #[test]
