@@ -51,7 +51,7 @@ impl Table {
     }
 
     /// `ingest` without holding up an event loop: what it writes is written in a thread, and a task that is cancelled waits for its end.
-    #[pyo3(signature = (*given, **named), text_signature = "($self, source, format=None, *, delimiter=None, header=True, quote=None, comment=None, skip_lines=0, decimal=None, null_text=None, fill_short_rows=False, encoding=None, sample_rows=None, time_unit=None, time_format=None, time_of_load=False, batch_rows=None, on_error=\"fail\", on_mismatch=\"error\", dry_run=False, sync=True)")]
+    #[pyo3(signature = (*given, **named), text_signature = "($self, source, format=None, *, delimiter=None, header=True, quote=None, comment=None, skip_lines=0, decimal=None, thousands=None, null_text=None, fill_short_rows=False, encoding=None, sample_rows=None, time_unit=None, time_format=None, time_of_load=False, batch_rows=None, on_error=\"fail\", on_mismatch=\"error\", dry_run=False, sync=True)")]
     fn ingest_async<'py>(
         slf: &Bound<'py, Self>,
         given: &Bound<'py, PyTuple>,

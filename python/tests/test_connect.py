@@ -325,6 +325,37 @@ def test_sql_reads_and_writes(either: Any) -> None:
         either.sql("SELECT $1", "text")
 
 
+def test_lists_are_parameters_here_and_over_http(either: Any) -> None:
+    table = either.table("lists", time="time")
+    table.append([{"time": "2024-05-01", "s": "A", "n": 1}, {"time": "2024-05-02", "s": "B", "n": 2}])
+    query = "SELECT count(*) AS found FROM lists WHERE s IN ($1) AND n = ANY($2)"
+    for params, found in [
+        ([["A", "B"], [1, 2]], 2),
+        ([["B"], [2, 3]], 1),
+        ([["A", None], [1]], 1),
+        ([["nobody"], [1]], 0),
+        ([[], [1, 2]], 0),
+    ]:
+        assert either.sql(query, params).to_pylist() == [{"found": found}], params
+    named = either.sql("SELECT n FROM lists WHERE s NOT IN ($names)", {"names": ["A"]})
+    assert named.to_pylist() == [{"n": 2}]
+
+
+def test_files_say_what_was_told_apart_and_times_become_finer(either: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time||n\n31.05.2024||1,234\n01.06.2024||7\n")
+    table = either.table("told")
+    done = table.ingest(path, thousands=",")
+    assert done["notes"] == {"time": "day before month", "n": "',' between thousands"}
+    assert [row["n"] for row in table.scan()] == [1234, 7]
+    either.sql("ALTER TABLE told ALTER COLUMN time TYPE TIMESTAMP(9)")
+    table.append([{"time": "2024-05-31T00:00:00.000000001", "n": 2}])
+    assert [row["n"] for row in table.scan()] == [1234, 2, 7]
+    html = table._repr_html_()
+    assert html.count("<tr>") == 4
+    assert "<td>1234</td>" in html
+
+
 def test_names_may_have_any_character(either: Any) -> None:
     for name in ("a b", "ä/ö", "100%", "x?y&z=#", 'say "hi"', "..."):
         try:

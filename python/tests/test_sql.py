@@ -203,7 +203,7 @@ def test_aggregates_equal_duckdb_on_random_tables(store: timestrata.Store) -> No
 def test_aggregates_equal_duckdb_on_the_flights(store: timestrata.Store) -> None:
     table = store.table("t", time="time_hour", tags="origin")
     done = table.ingest(io.BytesIO(flights()), "csv")
-    assert done == {"rows": 336_776, "skipped": 0, "errors": []}
+    assert done == {"rows": 336_776, "skipped": 0, "errors": [], "notes": {}}
     check_against_duckdb(
         store,
         [
@@ -317,6 +317,25 @@ def test_rows_are_updated_and_tables_altered(store: timestrata.Store) -> None:
         rooms.alter(add={"note": "string"})
     with pytest.raises(timestrata.InvalidArgumentError, match="does not hold those of"):
         rooms.alter(widen={"people": "int64"})
+
+
+def test_times_get_a_finer_unit(store: timestrata.Store) -> None:
+    ticks = store.table("ticks", schema={"time": "timestamp[s, tz=UTC]", "n": "int64"})
+    ticks.append([{"time": "2024-05-01T00:00:01", "n": 1}, {"time": "2024-05-01T00:00:02", "n": 2}])
+    store.flush()
+    with pytest.raises(timestrata.InvalidDataError):
+        ticks.append({"time": "2024-05-01T00:00:01.5", "n": 3})
+    assert ticks.alter(widen={"time": "timestamp[us]"})
+    assert ticks.types["time"] == 'Timestamp(\u00b5s, "UTC")'
+    ticks.append({"time": "2024-05-01T00:00:01.5", "n": 3})
+    assert [row["n"] for row in ticks.scan().to_pylist()] == [1, 3, 2]
+    assert ticks.count("2024-05-01T00:00:01", "2024-05-01T00:00:01.2") == 1
+    assert ticks.delete("2024-05-01T00:00:01.5", "2024-05-01T00:00:02") == 1
+    store.sql("ALTER TABLE ticks ALTER COLUMN time TYPE TIMESTAMP(9)")
+    ticks.append({"time": 1714521601000000001, "n": 4})
+    assert [row["n"] for row in ticks.scan().to_pylist()] == [1, 4, 2]
+    with pytest.raises(timestrata.InvalidArgumentError, match="only gets a finer unit"):
+        ticks.alter(widen={"time": "timestamp[s]"})
 
 
 def test_maps_are_dicts(store: timestrata.Store) -> None:

@@ -39,7 +39,7 @@ def test_an_object_is_one_commit_whatever_pieces_it_gives(rows: int, size: int) 
         size = len(content) // 5_000
     with timestrata.open() as store:
         taken = store.table("t", time="time").ingest(Pieces(content, size), "csv")
-        assert taken == {"rows": rows, "skipped": 0, "errors": []}
+        assert taken == {"rows": rows, "skipped": 0, "errors": [], "notes": {}}
         (found,) = store.sql("SELECT count(*) AS n, sum(v) AS s FROM t")
         assert (found["n"], found["s"]) == (rows, rows * (rows - 1) // 2)
 
@@ -146,9 +146,25 @@ def test_a_dry_run_tells_what_would_be_made_and_makes_nothing() -> None:
 def test_options_that_mean_nothing_are_refused() -> None:
     with timestrata.open() as store:
         for name, value in [
-            ("delimiter", "||"), ("quote", "ab"), ("comment", ""), ("decimal", "x"), ("encoding", "klingon"),
+            ("delimiter", "a\nb"), ("thousands", "."), ("quote", "ab"), ("comment", ""), ("decimal", "x"), ("encoding", "klingon"),
             ("sample_rows", 0), ("sample_rows", "some"), ("time_unit", "h"), ("time_format", "yyyy"),
             ("time_format", "%d.%m."), ("time_format", "%F %T %Z"),
         ]:
             with pytest.raises(timestrata.InvalidArgumentError):
                 store.table("t").ingest(io.BytesIO(b"time\n1\n"), "csv", **{name: value})  # type: ignore[arg-type]
+
+
+def test_what_was_told_apart_is_told_and_thousands_are_what_is_said() -> None:
+    with timestrata.open() as store:
+        text = "time||n||x\n31.05.2024||1,234||1,000.5\n01.06.2024||7||2\n"
+        plain = store.table("plain").ingest(io.BytesIO(text.encode()), "csv")
+        assert plain["notes"] == {"time": "day before month"}
+        told = store.table("t").ingest(
+            io.BytesIO(text.encode()), "csv", delimiter="||", thousands=","
+        )
+        assert told["notes"]["n"] == "',' between thousands"
+        assert [(row["n"], row["x"]) for row in store.table("t").scan()] == [(1234, 1000.5), (7, 2.0)]
+        with pytest.raises(timestrata.InvalidArgumentError, match="one character"):
+            store.table("u").ingest(io.BytesIO(b"time\n"), "csv", thousands="ab")
+        with pytest.raises(timestrata.InvalidArgumentError, match="eight bytes"):
+            store.table("u").ingest(io.BytesIO(b"time\n"), "csv", delimiter="much too long")

@@ -327,7 +327,7 @@ def test_files_are_one_commit_each(store: timestrata.Store, tmp_path: Path) -> N
     path = tmp_path / "t.csv"
     path.write_text("time,x\n2024-01-01,1\n2024-01-02,2\n")
     table = store.table("t")
-    assert table.ingest(path) == {"rows": 2, "skipped": 0, "errors": []}
+    assert table.ingest(path) == {"rows": 2, "skipped": 0, "errors": [], "notes": {}}
     assert [row["x"] for row in table.scan()] == [1, 2]
     with path.open("rb") as file:
         assert table.ingest(file)["rows"] == 2

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use timestrata_engine::{ErrorKind, Io, Result};
 use timestrata_ingest::rows::{
     Format, Input, Load, OnError, Plan, ReadReport, Spelling, input_of_path,
@@ -53,7 +53,8 @@ impl Table {
     /// format : {"csv", "jsonl", "arrow", "arrows", "parquet", "protobuf"}, optional
     ///     By the content and the name unless given.
     /// delimiter : str, optional
-    ///     What separates the fields of CSV: one character, "tab", or "blanks", as many as there are; found unless given.
+    ///     What separates the fields of CSV: a character or a few ("||"), "tab", or "blanks", as many as there are; found unless
+    ///     given.
     /// header : bool, optional
     ///     Whether CSV begins with a line of names.
     /// quote : str, optional
@@ -65,6 +66,8 @@ impl Table {
     /// decimal : {".", ","}, optional
     ///     What stands before a fraction. A point unless given; a comma where semicolons separate fields and all values of a
     ///     column have it.
+    /// thousands : str, optional
+    ///     What stands between thousands, such as ``","`` in ``1,234.5``. Nothing unless given: nobody can tell it from a fraction.
     /// null_text : str or list of str, optional
     ///     What stands for no value, in every column. Unless given nothing at all does, and in columns other than text also
     ///     ``NA``, ``NULL`` and the like.
@@ -95,7 +98,8 @@ impl Table {
     /// Returns
     /// -------
     /// dict
-    ///     ``rows``, ``skipped``, and ``errors``, the first of what was skipped. With ``dry_run`` also ``format``, ``delimiter``, ``columns`` (a
+    ///     ``rows``, ``skipped``, ``errors``, the first of what was skipped, and ``notes``, what had to be told apart in columns, by their
+    ///     names (``{"day": "day before month"}``). With ``dry_run``, in place of these notes, ``format``, ``delimiter``, ``columns`` (a
     ///     dict each, of ``name``, ``type``, ``new``, ``widened`` and ``note``), ``time``, the time column, and ``refusal``, why
     ///     the file would be refused.
     ///
@@ -113,10 +117,11 @@ impl Table {
     /// 'day before month'
     /// >>> file.seek(0)
     /// 0
-    /// >>> flights.ingest(file, format="csv")["rows"], flights.count()
-    /// (2, 2)
+    /// >>> done = flights.ingest(file, format="csv")
+    /// >>> done["rows"], done["notes"]
+    /// (2, {'time': 'day before month'})
     #[pyo3(signature = (source, format=None, *, delimiter=None, header=true, quote=None, comment=None, skip_lines=0,
-                        decimal=None, null_text=None, fill_short_rows=false, encoding=None, sample_rows=None,
+                        decimal=None, thousands=None, null_text=None, fill_short_rows=false, encoding=None, sample_rows=None,
                         time_unit=None, time_format=None, time_of_load=false, batch_rows=None,
                         on_error="fail", on_mismatch="error", dry_run=false, sync=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
@@ -132,6 +137,7 @@ impl Table {
         comment: Option<String>,
         skip_lines: u64,
         decimal: Option<String>,
+        thousands: Option<String>,
         null_text: Option<NullText>,
         fill_short_rows: bool,
         encoding: Option<String>,
@@ -150,6 +156,7 @@ impl Table {
             ("quote", quote),
             ("comment", comment),
             ("decimal", decimal),
+            ("thousands", thousands),
             ("encoding", encoding),
             ("time_unit", time_unit),
             ("time_format", time_format),
@@ -178,11 +185,13 @@ impl Table {
             is_dry: dry_run,
         };
         match work.done(py, from(source)?, batch_rows.is_none())? {
-            Done::Loaded(table, report) => {
+            Done::Loaded(table, report, notes) => {
                 if let Some(table) = table {
                     self.has_become(table);
                 }
-                shown(py, &report)
+                let shown = shown(py, &report)?;
+                shown.set_item("notes", notes.into_py_dict(py)?)?;
+                Ok(shown)
             }
             Done::Planned(plan) => shown_plan(py, &plan),
         }
@@ -241,7 +250,7 @@ struct Work {
 
 /// What became of it.
 enum Done {
-    Loaded(Option<TableModel>, ReadReport),
+    Loaded(Option<TableModel>, ReadReport, Vec<(String, String)>),
     Planned(Plan),
 }
 
@@ -266,7 +275,7 @@ impl Work {
                 .map(Done::Planned);
         }
         let loaded = self.load.take(&self.store, &self.table, input, name, nobody)?;
-        Ok(Done::Loaded(loaded.table, loaded.report))
+        Ok(Done::Loaded(loaded.table, loaded.report, loaded.notes))
     }
 }
 

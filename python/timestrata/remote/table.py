@@ -161,6 +161,7 @@ class RemoteTable(Remote):
         comment: str | None = None,
         skip_lines: int = 0,
         decimal: Literal[".", ","] | None = None,
+        thousands: str | None = None,
         null_text: str | Sequence[str] | None = None,
         fill_short_rows: bool = False,
         encoding: str | None = None,
@@ -185,6 +186,7 @@ class RemoteTable(Remote):
             "comment": comment,
             "skip_lines": skip_lines or None,
             "decimal": decimal,
+            "thousands": thousands,
             "null_text": [null_text] if isinstance(null_text, str) else null_text,
             "fill_short_rows": fill_short_rows or None,
             "encoding": encoding,
@@ -209,7 +211,7 @@ class RemoteTable(Remote):
         left_out = {"skipped": skipped["count"], "errors": skipped["first"]}
         if dry_run:
             return {"rows": said["rows"], **left_out, **_plan_of(said)}
-        return {"rows": said["rows_inserted"], **left_out}
+        return {"rows": said["rows_inserted"], **left_out, "notes": said["notes"]}
 
     async def ingest_async(
         self,
@@ -222,6 +224,7 @@ class RemoteTable(Remote):
         comment: str | None = None,
         skip_lines: int = 0,
         decimal: Literal[".", ","] | None = None,
+        thousands: str | None = None,
         null_text: str | Sequence[str] | None = None,
         fill_short_rows: bool = False,
         encoding: str | None = None,
@@ -246,6 +249,7 @@ class RemoteTable(Remote):
             comment=comment,
             skip_lines=skip_lines,
             decimal=decimal,
+            thousands=thousands,
             null_text=null_text,
             fill_short_rows=fill_short_rows,
             encoding=encoding,
@@ -469,6 +473,10 @@ class RemoteTable(Remote):
 
     def __repr__(self) -> str:
         return f"<RemoteTable {self._name!r} of {self._connection.server.url}>"
+
+    def _repr_html_(self) -> str:
+        """Give the newest rows, as notebooks show them."""
+        return self.tail(10)._repr_html_()
 
 
 def _in(time: str, start: TableBound | None, end: TableBound | None) -> str:

@@ -11,12 +11,11 @@ use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 use timestrata_engine::Result;
 
-use super::conform::{self, RawBatches};
+use super::conform::{Begun, RawBatches};
 use super::input::{self, Opened, Random};
 use super::options::ReadOptions;
 use super::report::invalid;
-use super::schema::FoundColumn;
-use super::{Opening, guard, names};
+use super::{guard, names};
 
 const WHAT: &str = "Arrow data";
 /// Marks messages of all but the oldest writers.
@@ -32,25 +31,10 @@ const TRAILER_BYTES: u64 = 10;
 /// Where a buffer that is packed says how long it was.
 const LENGTH_BYTES: usize = 8;
 
-/// Opens a stream.
-pub(super) fn open_stream(
-    opened: Opened,
-    options: &ReadOptions,
-    known: Option<Vec<FoundColumn>>,
-    may_repeat: bool,
-) -> Result<Opening> {
-    let name = opened.name.clone();
+/// Begins a stream.
+pub(super) fn begin_stream(opened: Opened) -> Result<Begun> {
     let (schema, stream) = begin(opened)?;
-    conform::open(&name, &schema, Box::new(stream), options, known, may_repeat)
-}
-
-/// The columns as all batches of a stream show them.
-pub(super) fn look_at_all_of_stream(
-    opened: Opened,
-    options: &ReadOptions,
-) -> Result<Vec<FoundColumn>> {
-    let (schema, stream) = begin(opened)?;
-    conform::look_at_all(&schema, Box::new(stream), options)
+    Ok(Begun { schema, batches: Box::new(stream) })
 }
 
 /// Reads a stream whole.
@@ -211,29 +195,8 @@ fn check_buffers(header: &[u8], body: &[u8]) -> std::result::Result<(), String> 
     Ok(())
 }
 
-/// Opens a file.
-pub(super) fn open_file(
-    opened: Opened,
-    options: &ReadOptions,
-    known: Option<Vec<FoundColumn>>,
-    may_repeat: bool,
-) -> Result<Opening> {
-    let name = opened.name.clone();
-    let (schema, file) = begin_file(opened, options)?;
-    conform::open(&name, &schema, Box::new(file), options, known, may_repeat)
-}
-
-/// The columns as all batches of a file show them.
-pub(super) fn look_at_all_of_file(
-    opened: Opened,
-    options: &ReadOptions,
-) -> Result<Vec<FoundColumn>> {
-    let (schema, file) = begin_file(opened, options)?;
-    conform::look_at_all(&schema, Box::new(file), options)
-}
-
-/// A file, whose columns and dictionaries have been read.
-fn begin_file(opened: Opened, options: &ReadOptions) -> Result<(SchemaRef, ArrowFile)> {
+/// Begins a file, whose columns and dictionaries are read.
+pub(super) fn begin_file(opened: Opened, options: &ReadOptions) -> Result<Begun> {
     let name = opened.name.clone();
     let random = opened.into_random(options.buffer_bytes_max)?;
     let footer = footer(&name, &random)?;
@@ -252,7 +215,7 @@ fn begin_file(opened: Opened, options: &ReadOptions) -> Result<(SchemaRef, Arrow
         let decoder = &mut file.decoder;
         guard::decode(&name, WHAT, || decoder.read_dictionary(&block, &bytes))?;
     }
-    Ok((schema, file))
+    Ok(Begun { schema, batches: Box::new(file) })
 }
 
 fn footer(name: &str, random: &Random) -> Result<bytes::Bytes> {

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, FieldRef, Schema};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use timestrata_engine::Result;
 use timestrata_values::{convert, normalize, plain_columns};
 
@@ -23,11 +23,16 @@ pub(super) trait RawBatches: Send {
     fn next(&mut self) -> Result<Option<RecordBatch>>;
 }
 
-/// Gives an input's batches the types expected: `schema` is the one they are written with.
+/// An input of typed columns that has been begun: these, and its batches.
+pub(super) struct Begun {
+    pub(super) schema: SchemaRef,
+    pub(super) batches: Box<dyn RawBatches>,
+}
+
+/// Gives an input's batches the types expected.
 pub(super) fn open(
     input: &str,
-    schema: &Schema,
-    mut raw: Box<dyn RawBatches>,
+    Begun { schema, batches: mut raw }: Begun,
     options: &ReadOptions,
     known: Option<Vec<FoundColumn>>,
     may_repeat: bool,
@@ -37,7 +42,7 @@ pub(super) fn open(
     let first = raw.next()?.map(|batch| normalize(&batch)).transpose()?;
     let is_sampled = known.is_none();
     let found = known.unwrap_or_else(|| {
-        let mut columns = Columns::new(schema, options);
+        let mut columns = Columns::new(&schema, options);
         columns.add(first.as_ref(), options.sample_rows, options);
         columns.into_found()
     });
@@ -56,11 +61,10 @@ pub(super) fn open(
 
 /// The columns as all batches show them.
 pub(super) fn look_at_all(
-    schema: &Schema,
-    mut raw: Box<dyn RawBatches>,
+    Begun { schema, batches: mut raw }: Begun,
     options: &ReadOptions,
 ) -> Result<Vec<FoundColumn>> {
-    let mut columns = Columns::new(schema, options);
+    let mut columns = Columns::new(&schema, options);
     while let Some(batch) = raw.next()? {
         columns.add(Some(&normalize(&batch)?), usize::MAX, options);
     }

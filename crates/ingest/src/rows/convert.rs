@@ -133,6 +133,8 @@ pub(super) struct Column {
     pub(super) written: Written,
     /// What stands between a number and its fraction.
     pub(super) decimal: u8,
+    /// What stands between its thousands.
+    pub(super) thousands: Option<char>,
 }
 
 impl Column {
@@ -142,8 +144,13 @@ impl Column {
         match &self.written {
             Written::InOrder(order) if is_of_times => Some(order.words().to_owned()),
             Written::As(format) if is_of_times => Some(format!("in the format '{format}'")),
-            _ if self.decimal != b'.' && self.data_type == DataType::Float64 => {
-                Some("decimal comma".to_owned())
+            _ if matches!(self.data_type, DataType::Float64 | DataType::Int64) => {
+                let comma = (self.decimal != b'.' && self.data_type == DataType::Float64)
+                    .then(|| "decimal comma".to_owned());
+                let thousands =
+                    self.thousands.map(|between| format!("'{between}' between thousands"));
+                let notes: Vec<_> = comma.into_iter().chain(thousands).collect();
+                (!notes.is_empty()).then(|| notes.join(", "))
             }
             _ => None,
         }
@@ -203,9 +210,14 @@ impl Column {
     ) -> Converted {
         let fill = Fill { column: self, nulls, is_first_enough };
         match &self.data_type {
-            DataType::Int64 => fill.primitives::<Int64Type>(cells, integer),
+            DataType::Int64 if self.thousands.is_none() => {
+                fill.primitives::<Int64Type>(cells, integer)
+            }
+            DataType::Int64 => {
+                fill.primitives::<Int64Type>(cells, |text| integer(&self.number(text)))
+            }
             DataType::Float64 => {
-                fill.primitives::<Float64Type>(cells, |text| float(&pointed(text, self.decimal)))
+                fill.primitives::<Float64Type>(cells, |text| float(&self.number(text)))
             }
             DataType::Date32 => fill.primitives::<Date32Type>(cells, |text| {
                 self.written.instant(text).and_then(Instant::days).ok_or(None)
@@ -216,6 +228,55 @@ impl Column {
             other => fill.cast(cells, other),
         }
     }
+}
+
+impl Column {
+    /// A number as others write it.
+    pub(super) fn number<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        plain_number(text, self.decimal, self.thousands)
+    }
+}
+
+/// A number with a point before its fraction and nothing between thousands.
+pub(super) fn plain_number(text: &[u8], decimal: u8, thousands: Option<char>) -> Cow<'_, [u8]> {
+    match ungrouped(text, decimal, thousands) {
+        Cow::Borrowed(text) => pointed(text, decimal),
+        Cow::Owned(text) => Cow::Owned(pointed(&text, decimal).into_owned()),
+    }
+}
+
+/// A number with nothing between its thousands. One in which that stands anywhere else is none: nobody knows what it means.
+pub(super) fn ungrouped(text: &[u8], decimal: u8, thousands: Option<char>) -> Cow<'_, [u8]> {
+    let Some(between) = thousands else { return Cow::Borrowed(text) };
+    let mut encoded = [0; 4];
+    let between = between.encode_utf8(&mut encoded).as_bytes();
+    if memchr::memmem::find(text, between).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let point = text.iter().position(|byte| *byte == decimal).unwrap_or(text.len());
+    let (whole, fraction) = text.split_at(point);
+    let sign = usize::from(matches!(whole.first(), Some(b'-' | b'+')));
+    let (sign, mut rest) = whole.split_at(sign);
+    let mut number = sign.to_vec();
+    let mut lengths = 1..=3;
+    loop {
+        let group = memchr::memmem::find(rest, between);
+        let (digits, behind) = rest.split_at(group.unwrap_or(rest.len()));
+        if !lengths.contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+            return Cow::Borrowed(b"");
+        }
+        number.extend_from_slice(digits);
+        lengths = 3..=3;
+        match group {
+            Some(_) => rest = behind.get(between.len()..).unwrap_or_default(),
+            None => break,
+        }
+    }
+    if memchr::memmem::find(fraction, between).is_some() {
+        return Cow::Borrowed(b"");
+    }
+    number.extend_from_slice(fraction);
+    Cow::Owned(number)
 }
 
 /// Why a text is no value of its column's type, where there is more to say than that it is none.

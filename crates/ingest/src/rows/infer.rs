@@ -1,5 +1,6 @@
 //! Types of columns of text, from a sample of their values.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, TimeUnit};
@@ -11,7 +12,7 @@ use timestrata_values::people_time::{self, DateOrder, DateOrders};
 use timestrata_values::spelling::Spelling;
 use timestrata_values::time_format::TimeFormat;
 
-use super::convert::{Cell, Column, NullText, Written, in_format, no_time, pointed};
+use super::convert::{Cell, Column, NullText, Written, in_format, no_time, pointed, ungrouped};
 use super::names;
 use super::options::{Delimiter, ReadOptions};
 use super::report::{BadRow, Place, shorten};
@@ -57,6 +58,8 @@ pub(super) struct Writing {
     format: Option<Arc<TimeFormat>>,
     /// What stands between a number and its fraction, if it is said.
     decimal: Option<u8>,
+    /// What stands between thousands, if it is said.
+    thousands: Option<char>,
     /// Whether a comma may stand there though nobody says so: it separates no fields.
     may_have_comma: bool,
     /// Whether values are of lists and objects, of which each is read in the plain way.
@@ -66,7 +69,8 @@ pub(super) struct Writing {
 impl Writing {
     pub(super) fn of(options: &ReadOptions) -> Self {
         let (format, decimal) = (options.time_format.clone(), options.decimal);
-        Self { format: format.map(Arc::new), decimal, ..Self::default() }
+        let thousands = options.thousands;
+        Self { format: format.map(Arc::new), decimal, thousands, ..Self::default() }
     }
 
     /// That of values in lists and objects.
@@ -76,7 +80,8 @@ impl Writing {
 
     /// The same for CSV with such a delimiter: the semicolon is what is used where the comma is taken.
     pub(super) fn with_delimiter(self, delimiter: Delimiter) -> Self {
-        let may_have_comma = self.decimal.is_none() && delimiter == Delimiter::Byte(b';');
+        let is_free = self.decimal.is_none() && self.thousands != Some(',');
+        let may_have_comma = is_free && delimiter == Delimiter::Byte(b';');
         Self { may_have_comma, ..self }
     }
 }
@@ -100,8 +105,9 @@ pub(super) struct Seen {
     days: Option<DateOrders>,
     /// What the values are in the format that is declared: text, where one is not in it.
     formatted: u16,
-    /// The values themselves, to hold against a type that is expected.
+    /// The values themselves, to hold against a type that is expected; none are kept where none is.
     values: SampleTexts,
+    is_unexpected: bool,
     /// The first value that is text and nothing else.
     first_text: Option<Standing>,
     /// The first value of which the day and the month can't be told apart by itself.
@@ -142,6 +148,11 @@ impl Seen {
         Self { writing: writing.clone(), ..Self::default() }
     }
 
+    /// The same of a column of which no type is expected: its values are held against none.
+    pub(super) fn of_any_type(self) -> Self {
+        Self { is_unexpected: true, ..self }
+    }
+
     /// Adds a value that is not null, without spaces around it.
     pub(super) fn add(&mut self, text: &[u8], place: Option<Place>) {
         let class = match text.first() {
@@ -167,7 +178,9 @@ impl Seen {
     }
 
     fn count(&mut self, text: &[u8], class: u16, place: Option<Place>) {
-        self.values.push(text);
+        if !self.is_unexpected {
+            self.values.push(text);
+        }
         self.classes |= class;
         self.add_formatted(text);
         if class == TEXT && self.first_text.is_none() {
@@ -212,6 +225,16 @@ impl Seen {
     }
 
     fn number_or_time(&mut self, text: &[u8], place: Option<Place>) -> u16 {
+        if self.writing.thousands.is_some() {
+            let decimal = self.writing.decimal.unwrap_or(b'.');
+            if let Cow::Owned(number) = ungrouped(text, decimal, self.writing.thousands) {
+                return self.plain_or_time(&number, place);
+            }
+        }
+        self.plain_or_time(text, place)
+    }
+
+    fn plain_or_time(&mut self, text: &[u8], place: Option<Place>) -> u16 {
         if number::is_whole(text) {
             return self.whole(text);
         }
@@ -312,6 +335,11 @@ impl Seen {
     pub(super) fn decimal(&self) -> u8 {
         let comma = if self.is_of_commas() { b',' } else { b'.' };
         self.writing.decimal.unwrap_or(comma)
+    }
+
+    /// What stands between its thousands.
+    pub(super) fn thousands(&self) -> Option<char> {
+        self.writing.thousands
     }
 
     fn is_of_commas(&self) -> bool {

@@ -56,12 +56,13 @@ use arrow_schema::{FieldRef, SchemaRef};
 use bytes::Bytes;
 pub use input::Input;
 pub use load::{Load, Loaded, Plan};
-pub use options::{Compression, Delimiter, Format, OnError, ReadOptions};
+pub use options::{Compression, Delimiter, Format, LongDelimiter, OnError, ReadOptions};
 pub use report::{BadRow, Place, ReadReport, SKIPS_LISTED_MAX};
 use timestrata_engine::{Error, ErrorKind, Io, OpenMode, Result};
 pub use timestrata_values::spelling::Spelling;
 pub use timestrata_values::time_format::TimeFormat;
 
+use self::conform::Begun;
 use self::schema::FoundColumn;
 
 /// Reads the batches of one form of input.
@@ -358,9 +359,20 @@ fn open_form(
         Format::Csv => csv::open(opened, options, known, may_repeat),
         Format::JsonLines => json::open(opened, options, known, may_repeat),
         Format::Protobuf => protobuf::open(opened, options).map(Opening::Ready),
-        Format::ArrowStream => arrow::open_stream(opened, options, known, may_repeat),
-        Format::ArrowFile => arrow::open_file(opened, options, known, may_repeat),
-        Format::Parquet => parquet::open(opened, options, known, may_repeat),
+        Format::ArrowStream | Format::ArrowFile | Format::Parquet => {
+            let name = opened.name.clone();
+            let begun = begin_typed(opened, format, options)?;
+            conform::open(&name, begun, options, known, may_repeat)
+        }
+    }
+}
+
+/// Begins a form whose columns have types.
+fn begin_typed(opened: input::Opened, format: Format, options: &ReadOptions) -> Result<Begun> {
+    match format {
+        Format::ArrowFile => arrow::begin_file(opened, options),
+        Format::Parquet => parquet::begin(opened, options),
+        _ => arrow::begin_stream(opened),
     }
 }
 
@@ -374,9 +386,9 @@ fn look_at_all(
         Format::Csv => csv::look_at_all(opened, options).map(Some),
         Format::JsonLines => json::look_at_all(opened, options).map(Some),
         Format::Protobuf => Ok(None),
-        Format::ArrowStream => arrow::look_at_all_of_stream(opened, options).map(Some),
-        Format::ArrowFile => arrow::look_at_all_of_file(opened, options).map(Some),
-        Format::Parquet => parquet::look_at_all(opened, options).map(Some),
+        Format::ArrowStream | Format::ArrowFile | Format::Parquet => {
+            conform::look_at_all(begin_typed(opened, format, options)?, options).map(Some)
+        }
     }
 }
 
@@ -387,8 +399,13 @@ fn check(options: &ReadOptions) -> Result<()> {
     let quote = options.quote.unwrap_or(b'"');
     let delimiter = match options.delimiter {
         Some(Delimiter::Byte(byte)) => Some(byte),
-        Some(Delimiter::Blanks) | None => None,
+        Some(Delimiter::Text(_) | Delimiter::Blanks) | None => None,
     };
+    if let Some(Delimiter::Text(text)) = options.delimiter
+        && text.as_bytes().contains(&quote)
+    {
+        return refuse("a delimiter can't have the quote in it: say another quote");
+    }
     if [delimiter, Some(quote), options.comment].into_iter().flatten().any(special) {
         return refuse(
             "a delimiter, a quote and what comments begin with are ASCII characters that end no line",
@@ -407,6 +424,17 @@ fn check(options: &ReadOptions) -> Result<()> {
         return refuse(
             "a comma can't separate fields and fractions at once: say another delimiter",
         );
+    }
+    if let Some(thousands) = options.thousands {
+        let decimal = char::from(options.decimal.unwrap_or(b'.'));
+        if thousands == decimal {
+            return refuse(
+                "the same can't stand between thousands and before a fraction: say both (thousands, decimal)",
+            );
+        }
+        if thousands.is_alphanumeric() || matches!(thousands, '-' | '+' | '\r' | '\n') {
+            return refuse("what stands between thousands is no part of a number and ends no line");
+        }
     }
     if options.batch_rows == 0 {
         return refuse("a batch holds at least one row");

@@ -16,7 +16,7 @@ const SAMPLE_BYTES_MAX: usize = 1 << 30;
 
 impl Load {
     /// Names of the options that [`set`](Self::set) takes.
-    pub const OPTIONS: [&'static str; 13] = [
+    pub const OPTIONS: [&'static str; 14] = [
         "delimiter",
         "quote",
         "header",
@@ -25,6 +25,7 @@ impl Load {
         "time_unit",
         "time_format",
         "decimal",
+        "thousands",
         "comment",
         "skip_lines",
         "encoding",
@@ -65,6 +66,7 @@ impl Load {
             "time_unit" => read.time_unit = Some(unit(value)?),
             "time_format" => read.time_format = Some(time_format(value)?),
             "decimal" => read.decimal = Some(character(name, value)?),
+            "thousands" => read.thousands = Some(any_character(name, value)?),
             "comment" => read.comment = Some(character(name, value)?),
             "skip_lines" => read.skip_lines = number(name, value)?,
             "encoding" => read.encoding = Some(value.parse()?),
@@ -91,6 +93,14 @@ fn character(name: &str, value: &str) -> Result<u8> {
     match value.as_bytes() {
         [byte] if byte.is_ascii() && !matches!(byte, b'\r' | b'\n') => Ok(*byte),
         _ => Err(refuse(name, value, "one ASCII character that ends no line")),
+    }
+}
+
+fn any_character(name: &str, value: &str) -> Result<char> {
+    let mut characters = value.chars();
+    match (characters.next(), characters.next()) {
+        (Some(character), None) => Ok(character),
+        _ => Err(refuse(name, value, "one character")),
     }
 }
 

@@ -166,6 +166,9 @@ impl Compression {
     }
 }
 
+/// Bytes of a delimiter, at most.
+const LONG_DELIMITER_BYTES_MAX: usize = 8;
+
 /// What separates the fields of CSV.
 ///
 /// ```
@@ -174,14 +177,54 @@ impl Compression {
 /// assert_eq!(";".parse::<Delimiter>()?, Delimiter::Byte(b';'));
 /// assert_eq!("tab".parse::<Delimiter>()?, Delimiter::Byte(b'\t'));
 /// assert_eq!("blanks".parse::<Delimiter>()?, Delimiter::Blanks);
+/// assert_eq!("||".parse::<Delimiter>()?.to_string(), "||");
 /// # Ok::<(), timestrata_engine::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delimiter {
     /// This ASCII character.
     Byte(u8),
+    /// Several bytes: `||`, or a character beyond ASCII.
+    Text(LongDelimiter),
     /// Spaces and tabs, as many as there are; those at either end of a row separate nothing.
     Blanks,
+}
+
+/// A delimiter of several bytes.
+///
+/// ```
+/// use timestrata_ingest::rows::{Delimiter, LongDelimiter};
+///
+/// let bar = LongDelimiter::new("¦").expect("a character of two bytes");
+/// assert_eq!("¦".parse::<Delimiter>()?, Delimiter::Text(bar));
+/// assert_eq!((bar.as_bytes().len(), LongDelimiter::new("a\nb")), (2, None));
+/// # Ok::<(), timestrata_engine::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongDelimiter {
+    bytes: [u8; LONG_DELIMITER_BYTES_MAX],
+    length: u8,
+}
+
+impl LongDelimiter {
+    /// `None` for what is no text of two to eight bytes, or ends a line.
+    pub fn new(text: &str) -> Option<Self> {
+        let mut bytes = [0; LONG_DELIMITER_BYTES_MAX];
+        let is_one = text.len() > 1 && !text.contains(['\r', '\n']);
+        bytes.get_mut(..text.len()).filter(|_| is_one)?.copy_from_slice(text.as_bytes());
+        Some(Self { bytes, length: u8::try_from(text.len()).ok()? })
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for LongDelimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.as_bytes()))
+    }
 }
 
 impl FromStr for Delimiter {
@@ -192,10 +235,11 @@ impl FromStr for Delimiter {
             b"tab" | b"\\t" => Ok(Self::Byte(b'\t')),
             b"blanks" => Ok(Self::Blanks),
             [byte] if byte.is_ascii() && !matches!(byte, b'\r' | b'\n') => Ok(Self::Byte(*byte)),
-            _ => Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("delimiter '{text}': it must be one ASCII character, 'tab' or 'blanks'"),
-            )),
+            _ => LongDelimiter::new(text).map(Self::Text).ok_or_else(|| {
+                let why =
+                    "it must be one to eight bytes of text that end no line, 'tab' or 'blanks'";
+                Error::new(ErrorKind::InvalidArgument, format!("delimiter '{text}': {why}"))
+            }),
         }
     }
 }
@@ -207,6 +251,7 @@ impl fmt::Display for Delimiter {
             Self::Blanks => f.write_str("blanks"),
             Self::Byte(b'\t') => f.write_str("tab"),
             Self::Byte(byte) => char::from(*byte).fmt(f),
+            Self::Text(text) => text.fmt(f),
         }
     }
 }
@@ -271,7 +316,7 @@ pub struct ReadOptions {
     pub skip_lines: u64,
     /// What lines of CSV begin with that are left out. Default: none.
     pub comment: Option<u8>,
-    /// What separates the fields of CSV. Default: whichever of `,` `;` tab `|` `:` `^` and blanks fits the
+    /// What separates the fields of CSV. Default: whichever of `,` `;` tab `|` `||` `:` `^` and blanks fits the
     /// first lines.
     pub delimiter: Option<Delimiter>,
     /// What encloses fields of CSV that hold delimiters or line ends. Default: `"`.
@@ -293,6 +338,9 @@ pub struct ReadOptions {
     /// What stands between a number and its fraction: a point or a comma. Default: a point; a comma
     /// in columns of CSV with semicolons of which all values have it.
     pub decimal: Option<u8>,
+    /// What stands between thousands in numbers: a comma, a point, a blank, an apostrophe and so on. Default: nothing, as nobody
+    /// can tell `1,234` from a fraction.
+    pub thousands: Option<char>,
     /// What stands for null in CSV. Default: no text; and in all but text columns also `NA`,
     /// `N/A`, `n/a`, `#N/A`, `NULL`, `null` and `\N`. Text given here counts in every column.
     pub null_text: Option<Vec<String>>,
@@ -340,6 +388,7 @@ impl Default for ReadOptions {
             time_unit: None,
             time_format: None,
             decimal: None,
+            thousands: None,
             null_text: None,
             schema: None,
             widening: Vec::new(),

@@ -12,12 +12,11 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 use timestrata_engine::Result;
 
-use super::conform::{self, RawBatches};
+use super::conform::{Begun, RawBatches};
+use super::guard;
 use super::input::{Opened, Random};
 use super::options::ReadOptions;
 use super::report::invalid;
-use super::schema::FoundColumn;
-use super::{Opening, guard};
 
 const WHAT: &str = "Parquet file";
 /// The footer's length and the magic at the end.
@@ -26,25 +25,8 @@ const TRAILER_BYTES: u64 = 8;
 const DEPTH_MAX: usize = 100;
 const READ_BYTES: usize = 64 << 10;
 
-/// Opens Parquet.
-pub(super) fn open(
-    opened: Opened,
-    options: &ReadOptions,
-    known: Option<Vec<FoundColumn>>,
-    may_repeat: bool,
-) -> Result<Opening> {
-    let name = opened.name.clone();
-    let (schema, rows) = begin(opened, options)?;
-    conform::open(&name, &schema, Box::new(rows), options, known, may_repeat)
-}
-
-/// The columns as all row groups show them.
-pub(super) fn look_at_all(opened: Opened, options: &ReadOptions) -> Result<Vec<FoundColumn>> {
-    let (schema, rows) = begin(opened, options)?;
-    conform::look_at_all(&schema, Box::new(rows), options)
-}
-
-fn begin(opened: Opened, options: &ReadOptions) -> Result<(SchemaRef, ParquetRows)> {
+/// Begins a file, whose columns are read.
+pub(super) fn begin(opened: Opened, options: &ReadOptions) -> Result<Begun> {
     let name = opened.name.clone();
     let random = opened.into_random(options.buffer_bytes_max)?;
     check_depth(&name, &random)?;
@@ -52,7 +34,7 @@ fn begin(opened: Opened, options: &ReadOptions) -> Result<(SchemaRef, ParquetRow
     let schema = SchemaRef::clone(builder.schema());
     let rows = options.batch_rows;
     let reader = guard::decode(&name, WHAT, || builder.with_batch_size(rows).build())?;
-    Ok((schema, ParquetRows { name, reader }))
+    Ok(Begun { schema, batches: Box::new(ParquetRows { name, reader }) })
 }
 
 /// Refuses a schema that is nested so deep that decoding it would exhaust the stack.

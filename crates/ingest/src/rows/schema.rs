@@ -211,6 +211,7 @@ fn converting(
         is_required,
         written: seen.written(name, role),
         decimal: seen.decimal(),
+        thousands: seen.thousands(),
     }
 }
 

@@ -68,6 +68,89 @@ fn schema() -> arrow_schema::SchemaRef {
 }
 
 #[test]
+fn fields_are_separated_by_any_text() {
+    for between in ["||", "¦", "§", " - ", "<=>", "::"] {
+        let text = ["time", "name", "v"].join(between)
+            + "\n"
+            + &["2024-01-01", "\"a b\"", "1.5"].join(between)
+            + "\r\n"
+            + &["2024-01-02", &format!("\"x{between}y\""), "2"].join(between);
+        let options =
+            ReadOptions { delimiter: Some(between.parse().unwrap()), ..ReadOptions::default() };
+        let found = read(text.as_bytes(), &options);
+        assert_eq!(texts(&found, 1), ["a b".to_owned(), format!("x{between}y")], "{between}");
+        assert_eq!(texts(&found, 2), ["1.5", "2.0"], "{between}");
+        // In pieces, which several threads take apart.
+        let rows = ["2024-01-01", "n", "7"].join(between) + "\n";
+        let long = text + "\n" + &rows.repeat(60_000);
+        let options = ReadOptions { threads: 4, ..options };
+        assert_eq!(read(long.as_bytes(), &options).num_rows(), 60_002, "{between}");
+    }
+    let source = open(b"time||v\n2024-01-01||1\n", &ReadOptions::default()).unwrap();
+    assert_eq!(source.delimiter().map(|d| d.to_string()).as_deref(), Some("||"));
+    let bars = "time\u{a6}v\n2024-01-01\u{a6}1\n";
+    let latin: Vec<u8> = bars.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    let options = ReadOptions {
+        encoding: Some("windows-1252".parse().unwrap()),
+        delimiter: Some("¦".parse().unwrap()),
+        ..ReadOptions::default()
+    };
+    assert_eq!(texts(&read(&latin, &options), 1), ["1"]);
+    for wrong in ["", "\n", "a\nb", "123456789"] {
+        assert!(wrong.parse::<Delimiter>().is_err(), "{wrong:?}");
+    }
+    let quoted = ReadOptions { delimiter: Some("a\"b".parse().unwrap()), ..Default::default() };
+    assert!(failure(open(b"x\n", &quoted)).to_string().contains("say another quote"));
+}
+
+#[test]
+fn thousands_are_read_where_that_is_said_and_only_in_groups_of_three() {
+    let csv = "time;n;x;t\n2024-01-01;1,234;-1,234,567.25;a\n2024-01-02;56;0.5;1,2\n";
+    // Nobody can tell what a comma means.
+    let plain = open(csv.as_bytes(), &ReadOptions::default()).unwrap();
+    assert!(!types(&plain.schema()).contains("Int64"), "{}", types(&plain.schema()));
+    let options = ReadOptions { thousands: Some(','), ..ReadOptions::default() };
+    let source = open(csv.as_bytes(), &options).unwrap();
+    let note = |column: &str| (column.to_owned(), "',' between thousands".to_owned());
+    assert_eq!(source.notes(), [note("n"), note("x")]);
+    let found = all(source).0;
+    assert_eq!(found.column(1).as_primitive::<Int64Type>().values(), &[1_234, 56]);
+    assert_eq!(found.column(2).as_primitive::<Float64Type>().values(), &[-1_234_567.25, 0.5]);
+    assert_eq!(texts(&found, 3), ["a", "1,2"]);
+    for (thousands, decimal, text, expected) in [
+        ('.', b',', "1.234.567,5", 1_234_567.5),
+        (' ', b',', "12 345,25", 12_345.25),
+        ('\'', b'.', "-1'000", -1_000.0),
+        ('\u{a0}', b',', "9\u{a0}999,75", 9_999.75),
+        ('_', b'.', "1_000_000.5", 1_000_000.5),
+    ] {
+        let csv = format!("time;x\n2024-01-01;{text}\n2024-01-02;0{}5\n", char::from(decimal));
+        let options = ReadOptions {
+            thousands: Some(thousands),
+            decimal: Some(decimal),
+            ..ReadOptions::default()
+        };
+        let found = read(csv.as_bytes(), &options);
+        assert_eq!(found.column(1).as_primitive::<Float64Type>().value(0), expected, "{text}");
+    }
+    for wrong in ["1,23", "12,34,567", ",123", "1,,234", "1,234,", "1234,567", "1.5,000", "0x1,000"]
+    {
+        let csv = format!("time;v\n2024-01-01;{wrong}\n");
+        let declared = ReadOptions { schema: Some(schema()), ..options.clone() };
+        let error = failure(open(csv.as_bytes(), &declared)).to_string();
+        assert!(error.contains("line 2, column 'v'"), "{wrong}: {error}");
+        assert_eq!(texts(&read(csv.as_bytes(), &options), 1), [wrong]);
+    }
+    for (thousands, decimal, told) in
+        [('.', None, "say both"), (',', Some(b','), "say both"), ('5', None, "no part of a number")]
+    {
+        let options = ReadOptions { thousands: Some(thousands), decimal, ..Default::default() };
+        let error = failure(open(b"time;x\n", &options)).to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
 fn blanks_separate_columns_and_short_rows_are_filled_where_that_is_asked_for() {
     let text = b"  time       level  note\n2024-01-01   1.5  \"a b\"\n2024-01-02  12.5  c\n";
     let source = open(text, &ReadOptions::default()).unwrap();

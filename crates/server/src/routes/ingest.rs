@@ -35,13 +35,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     parameter(
         "delimiter",
         Form::Text,
-        "What separates the fields of CSV: a character, tab or blanks",
+        "What separates the fields of CSV: up to eight bytes of text, tab or blanks",
     ),
     parameter("header", Form::Truth, "false: CSV without a line of names"),
     parameter("quote", Form::Text, "What encloses fields of CSV that hold delimiters"),
     parameter("comment", Form::Text, "What lines of CSV begin with that are left out"),
     parameter("skip_lines", Form::Number(u64::MAX), "Lines at the beginning that are left out"),
     parameter("decimal", Form::Text, "What stands before a fraction: a point or a comma"),
+    parameter("thousands", Form::Text, "What stands between thousands; nothing unless given"),
     parameter("null_text", Form::Many, "What stands for no value, in every column"),
     parameter("fill_short_rows", Form::Truth, "Whether short rows of CSV end with nulls"),
     parameter(
@@ -103,10 +104,11 @@ impl IngestParameters {
     fn of(mut asked: Asked) -> Result<Self> {
         let mut load = Load::default();
         load.read.spelling = Spelling::Parameter;
-        for name in Load::OPTIONS {
-            // Of all but this one there is one value.
-            let values = match name {
-                "null_text" => asked.all(name),
+        let of_reading =
+            PARAMETERS.iter().filter(|parameter| Load::OPTIONS.contains(&parameter.name));
+        for Parameter { name, form, .. } in of_reading {
+            let values = match form {
+                Form::Many => asked.all(name),
                 _ => asked.take(name)?.into_iter().collect(),
             };
             for value in values {
@@ -208,8 +210,16 @@ pub(super) async fn ingest(
             let plan = load.plan(store, &name, input, BODY, &mut |_| {}).map_err(unread)?;
             return Ok((0, told_of(&plan)));
         }
-        let report = load.take(store, &name, input, BODY, &mut |_| {}).map_err(unread)?.report;
-        let told = json!({ "rows_inserted": report.rows, "skipped": skipped(&report) });
+        let loaded = load.take(store, &name, input, BODY, &mut |_| {}).map_err(unread)?;
+        let report = loaded.report;
+        // Nothing that was told apart goes without a word.
+        let notes: serde_json::Map<String, Value> =
+            loaded.notes.into_iter().map(|(column, note)| (column, Value::String(note))).collect();
+        let told = json!({
+            "rows_inserted": report.rows,
+            "skipped": skipped(&report),
+            "notes": notes,
+        });
         Ok((report.rows, told))
     })
     .await?;
@@ -246,4 +256,16 @@ fn told_of(plan: &Plan) -> Value {
         "skipped": skipped(&plan.report),
         "refusal": plan.refusal,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_of_reading_is_a_parameter() {
+        for option in Load::OPTIONS {
+            assert!(PARAMETERS.iter().any(|parameter| parameter.name == option), "{option}");
+        }
+    }
 }

@@ -160,7 +160,9 @@ enum OnError {
 
 fn delimiter(text: &str) -> std::result::Result<Delimiter, String> {
     let known = text.parse().ok().filter(|found| *found != Delimiter::Byte(b'"'));
-    known.ok_or_else(|| "one ASCII character, 'tab' or 'blanks'".to_owned())
+    known.ok_or_else(|| {
+        "one to eight bytes of text that end no line and are no quote, 'tab' or 'blanks'".to_owned()
+    })
 }
 
 fn at_least_one(text: &str) -> std::result::Result<usize, String> {

@@ -41,6 +41,9 @@ pub(super) struct ReadingArgs {
     /// all values of a column have it.
     #[arg(long, value_name = "CHARACTER")]
     decimal: Option<String>,
+    /// CSV: what stands between thousands: ',' of 1,234.5. Default: nothing, as nobody can tell it from a fraction.
+    #[arg(long, value_name = "CHARACTER")]
+    thousands: Option<String>,
     /// CSV: rows with fewer fields than there are columns end with nulls.
     #[arg(long)]
     fill_short_rows: bool,
@@ -58,6 +61,7 @@ impl ReadingArgs {
             ("quote", &self.quote),
             ("comment", &self.comment),
             ("decimal", &self.decimal),
+            ("thousands", &self.thousands),
             ("encoding", &self.encoding),
         ];
         let texts = texts.into_iter().filter_map(|(name, said)| Some((name, said.clone()?)));
@@ -86,8 +90,8 @@ impl ReadingArgs {
             return Ok(());
         }
         Err(Failure::usage(
-            "--time-format, --time-of-load, --dry-run, --null-text, --sample-rows, --no-header, --quote, --comment, --decimal \
-             and --fill-short-rows are for tables",
+            "--time-format, --time-of-load, --dry-run, --null-text, --sample-rows, --no-header, --quote, --comment, --decimal, \
+             --thousands and --fill-short-rows are for tables",
             "leave them out, or say --as table",
         ))
     }

@@ -35,6 +35,7 @@ pub(super) fn run_on_table(url: &str, arguments: &IngestArgs) -> Result<()> {
             refused += u64::from(!answer["refusal"].is_null());
         }
         load.skipped += load.told(path, "skipped", &answer["skipped"]);
+        load.told_apart(path, &answer["notes"]);
     }
     load.bar.finish_and_clear();
     if arguments.reading.dry_run {
@@ -209,6 +210,18 @@ impl Load {
             self.tell(format_args!("{what}: {} more", grouped(count - told)));
         }
         count
+    }
+
+    /// Tells what the server had to tell apart in columns.
+    fn told_apart(&self, path: &Path, notes: &Value) {
+        let notes = notes.as_object().into_iter().flatten();
+        for (column, note) in notes.take(usize::try_from(TOLD_MAX).unwrap_or(0)) {
+            let mut shown = format!("{}: column '", input::name(path));
+            crate::terminal::push_visible(column, &mut shown);
+            shown.push_str("': ");
+            crate::terminal::push_visible(note.as_str().unwrap_or_default(), &mut shown);
+            self.tell(format_args!("{shown}"));
+        }
     }
 
     /// A failure, with how many rows of other files had gone in before it.

@@ -108,9 +108,9 @@ fn rules(arguments: &IngestArgs) -> Result<RowRules> {
         delimiter: match arguments.delimiter {
             None => b',',
             Some(Delimiter::Byte(byte)) => byte,
-            Some(Delimiter::Blanks) => {
+            Some(Delimiter::Blanks | Delimiter::Text(_)) => {
                 return Err(Failure::usage(
-                    "--delimiter blanks is for tables",
+                    "--delimiter of more than one ASCII character is for tables",
                     "say one character, or --as table",
                 ));
             }

@@ -204,12 +204,20 @@ struct Inference {
 impl Inference {
     fn new(names: Vec<String>, dialect: Dialect, options: &ReadOptions) -> Self {
         let writing = Writing::of(options).with_delimiter(dialect.delimiter);
+        let is_expected = |name: &str| {
+            options.schema.as_ref().is_some_and(|schema| schema.field_with_name(name).is_ok())
+        };
+        let seen = |name: String| {
+            let seen = Seen::new(&writing);
+            let seen = if is_expected(&name) { seen } else { seen.of_any_type() };
+            (name, seen)
+        };
         Self {
             dialect,
             width: names.len(),
             fills_short: options.fill_short_rows,
             wants: names.iter().map(|name| Want::of(name, options)).collect(),
-            found: names.into_iter().map(|name| (name, Seen::new(&writing))).collect(),
+            found: names.into_iter().map(seen).collect(),
         }
     }
 

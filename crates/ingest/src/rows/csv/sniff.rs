@@ -3,7 +3,7 @@
 use timestrata_values::{Instant, number};
 
 use super::super::input::START_BYTES;
-use super::super::options::Delimiter;
+use super::super::options::{Delimiter, LongDelimiter};
 use super::tokens::{Dialect, Tokens};
 
 /// Those that are likely, and then those that are taken where each row has as many fields as all others.
@@ -39,6 +39,15 @@ pub(super) fn delimiter(start: &[u8], quote: u8, comment: Option<u8>) -> Delimit
             Rows::of(start, Dialect { delimiter: *delimiter, quote, comment }).are_columns()
         })
     };
+    let doubled = LongDelimiter::new("||").map(Delimiter::Text);
+    if let (Some(Delimiter::Byte(b'|')), Some(delimiter)) = (best.2, doubled) {
+        // Every second field would be empty, in each row.
+        let rows = Rows::of(start, Dialect { delimiter, quote, comment });
+        let is_doubled = rows.widths.first().is_some_and(|width| width * 2 - 1 == best.1);
+        if is_doubled && rows.are_columns() {
+            return delimiter;
+        }
+    }
     best.2.or_else(rare).unwrap_or(Delimiter::Byte(b','))
 }
 

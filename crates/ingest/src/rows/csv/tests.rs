@@ -5,6 +5,10 @@ use super::*;
 
 const DIALECT: Dialect = Dialect { delimiter: Delimiter::Byte(b','), quote: b'"', comment: None };
 
+fn long(text: &str) -> Dialect {
+    Dialect { delimiter: text.parse().unwrap(), ..DIALECT }
+}
+
 type Row = (u64, std::result::Result<Vec<String>, Malformed>);
 
 fn rows(text: &str) -> Vec<Row> {
@@ -43,6 +47,11 @@ fn rows_are_taken_apart_as_they_were_put_together() {
     let blanks = Dialect { delimiter: Delimiter::Blanks, ..DIALECT };
     let found = rows_of("  a \t b\n\n1  \"x y\"  \r\n2 3", blanks);
     assert_eq!(found, [ok(1, &["a", "b"]), ok(3, &["1", "x y"]), ok(4, &["2", "3"])]);
+    let found = rows_of("a||b|c||\n\"x||y\"||1\r\n||||\n|", long("||"));
+    let expected =
+        [ok(1, &["a", "b|c", ""]), ok(2, &["x||y", "1"]), ok(3, &["", "", ""]), ok(4, &["|"])];
+    assert_eq!(found, expected);
+    assert_eq!(rows_of("ä¦ö\n1¦\"2\"", long("¦")), [ok(1, &["ä", "ö"]), ok(2, &["1", "2"])]);
     let commented = Dialect { comment: Some(b'#'), ..DIALECT };
     assert_eq!(
         rows_of("# it's \"so\na,b\n#\n1,#2\n#", commented),
@@ -72,10 +81,23 @@ proptest! {
     }
 
     #[test]
-    fn pieces_end_where_rows_do(text in "[a\", #\n\r]{0,60}") {
+    fn a_text_separates_as_one_byte_does(text in "[a\"|\n]{0,60}", between in "[xyz]{2,8}") {
+        let with_byte = Dialect { delimiter: Delimiter::Byte(b'|'), ..DIALECT };
+        let with_text = text.replace('|', &between);
+        let rows_of_text = rows_of(&with_text, long(&between));
+        // Within quotes it is text.
+        let as_text = |row: Row| {
+            (row.0, row.1.map(|fields| fields.iter().map(|f| f.replace('|', &between)).collect()))
+        };
+        let rows_of_byte: Vec<Row> = rows_of(&text, with_byte).into_iter().map(as_text).collect();
+        prop_assert_eq!(rows_of_text, rows_of_byte);
+    }
+
+    #[test]
+    fn pieces_end_where_rows_do(text in "[a\", #|\n\r]{0,60}") {
         let blanks = Dialect { delimiter: Delimiter::Blanks, ..DIALECT };
         let commented = Dialect { comment: Some(b'#'), ..DIALECT };
-        for dialect in [DIALECT, blanks, commented] {
+        for dialect in [DIALECT, blanks, commented, long("||"), long("a|")] {
             let rows = |text: &str| rows_of(text, dialect);
             let whole = rows(&text);
             let Some(end) = dialect.last_end(text.as_bytes()) else { continue };
@@ -105,6 +127,11 @@ fn the_delimiter_is_the_one_that_fits() {
         let found = sniff::delimiter(text.as_bytes(), b'"', None);
         assert_eq!(found, Delimiter::Byte(expected), "{text:?}");
     }
+    let doubled = sniff::delimiter(b"a||b\n1||2\n||3\n", b'"', None);
+    assert_eq!(doubled.to_string(), "||");
+    // Rows with empty fields, and others without.
+    let plain = sniff::delimiter(b"a|b|c\n1||2\n", b'"', None);
+    assert_eq!(plain, Delimiter::Byte(b'|'));
     assert_eq!(sniff::of_name("x.TSV.gz"), Some(Delimiter::Byte(b'\t')));
     assert_eq!(sniff::delimiter(b"a  b\n1 2\n", b'"', None), Delimiter::Blanks);
     // Text has blanks too, but no columns.

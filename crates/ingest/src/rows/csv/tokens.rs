@@ -15,11 +15,33 @@ pub(in super::super) struct Dialect {
 }
 
 impl Dialect {
-    /// The bytes that separate fields: two for blanks, else twice the same.
+    /// The bytes that separate fields, or with which what separates them begins: two for blanks, else twice the same.
     fn separators(self) -> (u8, u8) {
         match self.delimiter {
             Delimiter::Byte(byte) => (byte, byte),
+            Delimiter::Text(text) => {
+                let first = text.as_bytes().first().copied().unwrap_or(b'\n');
+                (first, first)
+            }
             Delimiter::Blanks => (b' ', b'\t'),
+        }
+    }
+
+    /// How many bytes separate two fields.
+    fn width(self) -> usize {
+        match self.delimiter {
+            Delimiter::Byte(_) | Delimiter::Blanks => 1,
+            Delimiter::Text(text) => text.as_bytes().len(),
+        }
+    }
+
+    /// Where the next delimiter or line end is.
+    #[inline]
+    fn next(self, bytes: &[u8]) -> Option<usize> {
+        match (self.delimiter, self.separators()) {
+            (Delimiter::Text(text), _) => find_text(bytes, text.as_bytes()),
+            (_, (one, other)) if one == other => find_either(bytes, one, b'\n'),
+            (_, (one, other)) => memchr::memchr3(one, other, b'\n', bytes),
         }
     }
 
@@ -97,6 +119,19 @@ pub(super) fn find_either(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
     }
     let found = rest.iter().position(|byte| *byte == one || *byte == other);
     found.map(|at| words.len() * 8 + at)
+}
+
+/// Where the first of a text and a line end is.
+fn find_text(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    let (first, mut from) = (*text.first()?, 0);
+    loop {
+        let at = from + find_either(bytes.get(from..)?, first, b'\n')?;
+        let rest = bytes.get(at..)?;
+        if rest.first() == Some(&b'\n') || rest.starts_with(text) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
 }
 
 /// Takes rows off bytes, from front to back. Doubled quotes are made single in place.
@@ -178,10 +213,7 @@ impl<'b> Tokens<'b> {
     fn plain(&mut self) -> (Option<FieldRange>, Behind) {
         let start = self.at;
         let rest = self.bytes.get(start..).unwrap_or_default();
-        let length = match self.dialect.separators() {
-            (one, other) if one == other => find_either(rest, one, b'\n'),
-            (one, other) => memchr::memchr3(one, other, b'\n', rest),
-        };
+        let length = self.dialect.next(rest);
         let end = start + length.unwrap_or(rest.len());
         let behind = self.pass(end);
         let mut text_end = end;
@@ -211,7 +243,7 @@ impl<'b> Tokens<'b> {
                 }
             }
             Some(byte) if *byte == one => {
-                self.at = end + 1;
+                self.at = end + self.dialect.width();
                 Behind::FieldRange
             }
             Some(_) => {
@@ -276,7 +308,6 @@ impl Boundary for Dialect {
             return memchr::memrchr(b'\n', bytes).map(|at| at + 1);
         }
         let (mut at, mut end) = (0, None);
-        let (one, other) = self.separators();
         while let Some(first) = bytes.get(at) {
             let is_at_line =
                 at.checked_sub(1).is_none_or(|before| bytes.get(before) == Some(&b'\n'));
@@ -293,13 +324,10 @@ impl Boundary for Dialect {
                 at = behind;
             }
             let rest = bytes.get(at..).unwrap_or_default();
-            let length = match one == other {
-                true => memchr::memchr2(one, b'\n', rest),
-                false => memchr::memchr3(one, other, b'\n', rest),
-            };
-            let Some(length) = length else { break };
-            at += length + 1;
-            if bytes.get(at - 1).is_some_and(|byte| *byte == b'\n') {
+            let Some(length) = self.next(rest) else { break };
+            let is_end = rest.get(length) == Some(&b'\n');
+            at += length + if is_end { 1 } else { self.width() };
+            if is_end {
                 end = Some(at);
             }
         }
