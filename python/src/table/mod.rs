@@ -5,6 +5,7 @@ mod input;
 mod left_out;
 mod object;
 mod open;
+mod preview;
 mod read;
 mod rows;
 mod staged;

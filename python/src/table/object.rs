@@ -9,6 +9,7 @@ use pyo3::types::{PyCapsule, PyList};
 use timestrata_engine::{ErrorKind, Result, Retention, Store};
 use timestrata_table::{Table as TableModel, TableOptions};
 
+use super::preview::{of_table, unless_unread, unless_unread_html};
 use super::values::RowConverter;
 use crate::error::{invalid, refused};
 use crate::handle::Handle;
@@ -188,7 +189,8 @@ impl Table {
 
     /// Add columns, and give columns types that hold all values of theirs and more. Gives whether anything was to be done.
     ///
-    /// Rows aren't rewritten: in new columns they hold nothing. In SQL it is ALTER TABLE.
+    /// Rows aren't rewritten: in new columns they hold nothing. Times, those of the time column too, may get a finer unit: every
+    /// row stays at its time. In SQL it is ALTER TABLE.
     ///
     /// Parameters
     /// ----------
@@ -207,6 +209,10 @@ impl Table {
     /// True
     /// >>> rooms.types["people"]
     /// 'Float64'
+    /// >>> rooms.alter(widen={"time": "timestamp[ns, tz=UTC]"})
+    /// True
+    /// >>> rooms.types["time"]
+    /// 'Timestamp(ns, "UTC")'
     #[pyo3(signature = (*, add=None, widen=None))]
     fn alter(
         &self,
@@ -253,14 +259,29 @@ impl Table {
         self.handle.detached(py, |store| TableModel::drop(store, &self.name))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         match self.existing(py) {
             Ok(Some(model)) => {
                 let columns = detached(py, || model.schema()).map_or(0, |s| s.fields().len());
-                format!("<Table {:?} columns={columns}>", self.name)
+                let head = |rows: Option<u64>| {
+                    let rows = rows.map_or_else(String::new, |rows| format!(" rows={rows}"));
+                    format!("<Table {:?} columns={columns}{rows}>", self.name)
+                };
+                let shown = of_table(py, &model);
+                let shown = shown.map(|(preview, rows)| preview.text(&head(rows)));
+                unless_unread(py, shown, &head(None))
             }
-            Ok(None) => format!("<Table {:?} without columns yet>", self.name),
-            Err(_) => format!("<Table {:?}, closed>", self.name),
+            Ok(None) => Ok(format!("<Table {:?} without columns yet>", self.name)),
+            Err(_) => Ok(format!("<Table {:?}, closed>", self.name)),
         }
+    }
+
+    /// The newest rows, as notebooks show them.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        // None: a notebook shows the other form.
+        let Ok(Some(model)) = self.existing(py) else { return Ok(None) };
+        let head = format!("Table {}", self.name);
+        let shown = of_table(py, &model).map(|(preview, _)| preview.html(&head));
+        unless_unread_html(py, shown, &head).map(Some)
     }
 }

@@ -10,6 +10,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 use timestrata_engine::Result;
 
 use super::left_out::LeftOut;
+use super::preview::{Preview, ROWS_SHOWN, unless_unread, unless_unread_html};
 use super::values::{RowReader, row_objects};
 use super::write::batch_of;
 use crate::interrupt::detached;
@@ -42,6 +43,10 @@ type Read = dyn Fn() -> Result<Batches> + Send + Sync;
 /// >>> rows = table.scan(columns=["x"])
 /// >>> rows
 /// <Rows x: Int64>
+/// x
+/// 1
+/// 2
+/// (2 rows)
 /// >>> list(rows)
 /// [{'x': 1}, {'x': 2}]
 #[pyclass(frozen, module = "timestrata", weakref)]
@@ -101,6 +106,26 @@ impl Rows {
         let left_out = Arc::new(LeftOut::default());
         let told = Arc::clone(&left_out);
         Self { schema, read: Arc::new(move || read(&told)), left_out }
+    }
+
+    /// Names and types of the columns.
+    fn head(&self) -> String {
+        let columns = self.schema.fields().iter();
+        let columns = columns.map(|field| format!("{}: {}", field.name(), field.data_type()));
+        format!("<Rows {}>", columns.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The first rows.
+    fn preview(&self, py: Python<'_>) -> PyResult<Preview> {
+        let mut batches = detached(py, || (self.read)())?;
+        let (mut first, mut rows) = (Vec::new(), 0);
+        while rows <= ROWS_SHOWN {
+            let Some(batch) = detached(py, || batches.next().transpose())? else { break };
+            rows += batch.num_rows();
+            first.push(batch);
+            py.check_signals()?;
+        }
+        Ok(Preview::of(&self.schema, &first))
     }
 
     /// All batches, read while Ctrl-C is heard.
@@ -274,14 +299,17 @@ impl Rows {
         schema_as_capsule(py, self.schema.as_ref())
     }
 
-    fn __repr__(&self) -> String {
-        let columns: Vec<_> = self
-            .schema
-            .fields()
-            .iter()
-            .map(|field| format!("{}: {}", field.name(), field.data_type()))
-            .collect();
-        format!("<Rows {}>", columns.join(", "))
+    /// The first rows, which are read for it.
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let head = self.head();
+        let shown = self.preview(py).map(|preview| preview.text(&head));
+        unless_unread(py, shown, &head)
+    }
+
+    /// The first rows, as notebooks show them.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let shown = self.preview(py).map(|preview| preview.html("Rows"));
+        unless_unread_html(py, shown, &self.head())
     }
 }
 
