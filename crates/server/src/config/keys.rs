@@ -43,7 +43,7 @@ const fn key(name: &'static str, default: &'static str, about: &'static str) -> 
     (name, default, about)
 }
 
-const OWN: [Own; 33] = [
+const OWN: [Own; 34] = [
     key("server.listen", "127.0.0.1:8080", "Address and port; other machines need tokens"),
     key(
         "server.token_file",
