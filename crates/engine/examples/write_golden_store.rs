@@ -274,7 +274,7 @@ fn write_finer(store: &Store) -> Result<()> {
         let numbers: ArrayRef = Arc::new(Int64Array::from(times.to_vec()));
         let schema = columns(unit);
         let times = arrow_cast::cast(&numbers, schema.field(0).data_type())?;
-        Ok::<_, arrow_schema::ArrowError>(RecordBatch::try_new(schema, vec![times, numbers])?)
+        RecordBatch::try_new(schema, vec![times, numbers])
     };
     let seconds = |times: std::ops::Range<i64>| rows(TimeUnit::Second, &times.collect::<Vec<_>>());
     let spec = StreamSpec {
