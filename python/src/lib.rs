@@ -69,7 +69,7 @@ mod _timestrata {
         table::{CommitTable, Rows, RowsIter, Table},
         timelog::{
             CommitTimelog, DropInTimelog, PageSpan, PageSpanIter, PageSpanObjectsView, Timelog,
-            TimelogIter,
+            TimelogIter, TimelogTail,
         },
         topic::{
             CommitTopic, Consumer, Producer, Proof, Receipt, Record, SigningKey, Topic, verify,

@@ -45,7 +45,7 @@ DOCUMENTED = (
 # What ends the store or its objects for all others: seldom, or nothing else would be tried.
 ENDS = {"close", "drop", "__exit__", "_close_all"}
 # Calls that wait until something comes, which may be never: only as coroutines, with a limit.
-WAITS = {("LogTail", "__next__"), ("Consumer", "__next__"), ("Changes", "__next__")}
+WAITS = {("LogTail", "__next__"), ("TimelogTail", "__next__"), ("Consumer", "__next__"), ("Changes", "__next__")}
 # Made by the interpreter itself, or of no class; and the whole command, which has tests of its own.
 # Of the buffer protocol, older Pythons have no name.
 NOT_CALLED = {"__new__", "__init_subclass__", "_run_command", "__buffer__"}
@@ -144,6 +144,7 @@ class World:
             keep(entries)
             spans = each.views()
             keep(spans)
+            keep(each.tail())
             for span in each.views():
                 keep(span)
                 keep(span.objects())

@@ -28,6 +28,7 @@ CLASSES: dict[type, type] = {
     timestrata.Consumer: remote.RemoteConsumer,
     timestrata.Logs: remote.RemoteLogs,
     timestrata.LogTail: remote.RemoteLogTail,
+    timestrata.TimelogTail: remote.RemoteTimelogTail,
     timestrata.Graph: remote.RemoteGraph,
     timestrata.Timelog: remote.RemoteTimelog,
     timestrata.TimelogIter: remote.RemoteTimelogIter,

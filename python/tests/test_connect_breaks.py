@@ -74,7 +74,8 @@ def test_calls_go_on_after_the_server_was_killed_and_started_anew(served: Served
 
 def test_who_follows_goes_on_after_the_server_was_started_anew(served: Served) -> None:
     with timestrata.connect(served.url) as store:
-        logs = store.logs("app")
+        logs, door = store.logs("app"), store.timelog("door")
+        of_door = door.tail()
         feed, tail = store.changes(store.changes(0).seq, follow=True), logs.tail()
         seen: list[str] = []
         failed = threading.Event()
@@ -90,6 +91,7 @@ def test_who_follows_goes_on_after_the_server_was_started_anew(served: Served) -
         threads = [
             threading.Thread(target=follow, args=(feed, lambda commit: commit.changes[0].name)),
             threading.Thread(target=follow, args=(tail, lambda entry: entry.message)),
+            threading.Thread(target=follow, args=(of_door, lambda entry: entry[1])),
         ]
         for thread in threads:
             thread.start()
@@ -97,9 +99,10 @@ def test_who_follows_goes_on_after_the_server_was_started_anew(served: Served) -
         until(failed.is_set)
         served.start()
         logs.write("back again")
+        door.append(1, "opened again")
         for thread in threads:
             thread.join(60)
-        assert sorted(seen) == ["app", "back again"]
+        assert sorted(seen) == ["app", "back again", "opened again"]
 
 
 def test_a_write_whose_answer_is_lost_is_sent_once_and_said_to_be_in_doubt(served: Served) -> None:

@@ -250,6 +250,43 @@ def test_logs_are_followed(either: Any) -> None:
     assert [next(everything).timestamp for _ in range(3)] == list(stamps)
 
 
+def test_time_logs_are_followed(either: Any) -> None:
+    door = either.timelog("followed door")
+    door.extend([(5, "old"), (5, "older")])
+    now, everything = door.tail(), door.tail(since=5)
+    assert [next(everything), next(everything)] == [(5, "old"), (5, "older")]
+    place = now.cursor
+    door.extend([(5, {"a": b"\xff"}), (9, 2**70), (1, "passed")])
+    wanted = [(5, {"a": b"\xff"}), (9, 2**70)]
+    for tail in (now, everything, door.tail(after=place)):
+        assert [next(tail), next(tail)] == wanted
+    assert now.cursor.startswith("t.9.1.")
+    with pytest.raises(timestrata.InvalidArgumentError, match="no place of a tail"):
+        door.tail(after="x")
+    with pytest.raises(timestrata.InvalidArgumentError, match="not both"):
+        door.tail(5, after=place)
+
+
+def test_late_entries_of_time_logs_are_followed_also_by_name(either: Any) -> None:
+    door = either.timelog("followed late")
+    door.append(5, "old")
+    tail, named = door.tail(late=True), door.tail(late=True, name="followed late")
+    door.append(1, "late")
+    door.extend([(9, "a"), (2, "b")])
+    assert [next(tail) for _ in range(3)] == [(1, "late"), (9, "a"), (2, "b")]
+    assert next(named) == (1, "late")
+    named.save()
+    again = door.tail(late=True, name="followed late")
+    assert [next(again), next(again)] == [(9, "a"), (2, "b")]
+    again.save()
+    assert either.followers()["followed late"] == either.last_commit()
+    either.remove_follower("followed late")
+    with pytest.raises(timestrata.InvalidArgumentError, match="with a name"):
+        tail.save()
+    with pytest.raises(timestrata.InvalidArgumentError, match="late=True"):
+        door.tail(name="followed late")
+
+
 def _has(module: str) -> bool:
     import importlib.util
 

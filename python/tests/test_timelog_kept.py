@@ -232,3 +232,38 @@ def test_a_log_that_has_been_dropped_is_told_by_its_name(store: Store) -> None:
     store.timelog("door").append(3, "c")
     with pytest.raises(timestrata.NotFoundError, match="'door' has been dropped"):
         log.append(4, "d")
+
+
+def test_columns_are_added_to_a_typed_log_for_all_who_have_it_open(path: Path) -> None:
+    with timestrata.open(path) as store:
+        trades, other = store.timelog("trades", schema={"price": "float64"}), store.timelog("trades")
+        trades.append(1, {"price": 7.5})
+        iteration, tail = iter(other), other.tail()
+        assert trades.alter(add={"shares": "int64", "at": "string"})
+        assert not other.alter(add={"shares": "int64"})
+        # Both handles, what was asked for before, and what follows.
+        assert list(iteration) == [(1, {"price": 7.5})]
+        old = {"price": 7.5, "shares": None, "at": None}
+        assert list(trades) == list(other) == [(1, old)]
+        other.append(2, {"price": 8.0, "shares": 100, "at": "x"})
+        trades.extend([(3, {"price": 9.0, "shares": 2**40})])
+        assert next(tail) == (2, {"price": 8.0, "shares": 100, "at": "x"})
+        assert other[3] == [{"price": 9.0, "shares": 2**40, "at": None}]
+        assert store.sql("SELECT sum(shares) AS s FROM trades").to_pylist() == [{"s": 100 + 2**40}]
+        store.sql('ALTER TABLE trades ADD COLUMN "big" BIGINT')
+        trades.append(4, {"price": 1.0, "big": 5})
+        store.flush()
+        trades.compact()
+        assert [value["big"] for _, value in other] == [None, None, None, 5]
+        with pytest.raises(timestrata.AlreadyExistsError, match="shares"):
+            trades.alter(add={"shares": "string"})
+        with pytest.raises(timestrata.InvalidArgumentError, match="ADD COLUMN"):
+            store.sql("ALTER TABLE trades RENAME TO sales")
+        for log in (store.timelog("door"), store.timelog("kitchen", schema="float64"), timestrata.Timelog()):
+            with pytest.raises(timestrata.InvalidArgumentError, match="columns"):
+                log.alter(add={"x": "int64"})
+    with timestrata.open(path) as store:
+        trades = store.timelog("trades")
+        assert trades[1] == [{"price": 7.5, "shares": None, "at": None, "big": None}]
+        late = trades.tail(after="c.0.0", late=True)
+        assert next(late) == (1, {"price": 7.5, "shares": None, "at": None, "big": None})

@@ -33,11 +33,11 @@ them are made of the package's stubs and docstrings (`make references`).
 SECTIONS = {
     "": ("Python", "", ["open", "Store", "Changes", "CommittedChanges", "Change", "allocated_bytes", "Commit", "CommitTable", "CommitTopic", "CommitLogs", "CommitGraph", "CommitTimelog", "repair", "RecoveryReport", "CheckReport", "Finding", "BackupReport", "PurgeReport", "RepairReport", "Pin", "__version__", "FORMAT_VERSION"]),
     "-table": ("Python, tables", "[guide](../guides/table.md)", ["Table", "Rows", "RowsIter"]),
-    "-timelog": ("Python, time logs", "[guide](../guides/timelog.md)", ["Timelog", "TimelogIter", "PageSpan", "PageSpanIter", "PageSpanObjectsView", "register_type", "UnknownValue", "cbor_encode", "cbor_decode"]),
+    "-timelog": ("Python, time logs", "[guide](../guides/timelog.md)", ["Timelog", "TimelogIter", "TimelogTail", "PageSpan", "PageSpanIter", "PageSpanObjectsView", "register_type", "UnknownValue", "cbor_encode", "cbor_decode"]),
     "-logs": ("Python, logs", "[guide](../guides/logs.md), [filters](filters.md)", ["Logs", "LogEntry", "LogEntries", "LogEntriesIter", "LogTail", "LogBucket", "LogFacet"]),
     "-topic": ("Python, topics", "[guide](../guides/topic.md)", ["Topic", "Record", "Receipt", "Producer", "Consumer", "SigningKey", "Proof", "verify", "verify_consistency", "verify_checkpoints"]),
     "-graph": ("Python, graphs", "[guide](../guides/graph.md)", ["GraphView", "Graph", "Block", "Edge", "Walk", "Route"]),
-    "-server": ("Python, servers", "[guide](../guides/servers.md)", ["connect", "RemoteStore", "RemoteTable", "RemoteTimelog", "RemoteTimelogIter", "RemoteLogs", "RemoteLogTail", "RemoteTopic", "RemoteProducer", "RemoteConsumer", "RemoteGraph", "RemoteCommit", "RemoteCommitTable", "RemoteCommitTopic", "RemoteCommitLogs", "RemoteCommitGraph", "RemoteCommitTimelog", "RemoteChanges"]),
+    "-server": ("Python, servers", "[guide](../guides/servers.md)", ["connect", "RemoteStore", "RemoteTable", "RemoteTimelog", "RemoteTimelogIter", "RemoteTimelogTail", "RemoteLogs", "RemoteLogTail", "RemoteTopic", "RemoteProducer", "RemoteConsumer", "RemoteGraph", "RemoteCommit", "RemoteCommitTable", "RemoteCommitTopic", "RemoteCommitLogs", "RemoteCommitGraph", "RemoteCommitTimelog", "RemoteChanges"]),
 }  # fmt: skip
 
 # What a reader knows from every other class.

@@ -32,7 +32,7 @@ use verbs::topic::{
 };
 use verbs::{
     backup, check, compact, completions, delete, export, graph, info, ingest, logs, purge, query,
-    repair, restore, topic, verbs, version,
+    repair, restore, timelog, topic, verbs, version,
 };
 #[cfg(feature = "sql")]
 use verbs::{changes, config, mcp, serve, sql, token};
@@ -81,6 +81,7 @@ verbs! {
     Delete: delete::DeleteArgs => delete::run,
     Graph: graph::GraphCommand => graph::run,
     Logs: logs::LogsCommand => logs::run,
+    Timelog: timelog::TimelogCommand => timelog::run,
     Topic: topic::TopicCommand => topic::run,
     Produce: produce::ProduceArgs => produce::run,
     Consume: consume::ConsumeArgs => consume::run,

@@ -6,8 +6,9 @@ use timestrata_table::{
     IngestOptions, Table, TableOptions, WriteOptions, create_materialized_view, create_view,
     drop_view, ingest,
 };
+use timestrata_timelog::{Timelog, is_timelog};
 
-use crate::error::table_exists;
+use crate::error::{invalid, table_exists};
 use crate::writer::{
     Predicate, RowChange, SqlWriter, TableChange, TableDefinition, ViewDefinition,
 };
@@ -43,6 +44,9 @@ impl SqlWriter for TableWriter {
     }
 
     fn alter(&self, table: &str, change: &TableChange) -> Result<()> {
+        if self.store.stream(table).is_some_and(|stream| is_timelog(&stream)) {
+            return alter_timelog(&Timelog::open(&self.store, table)?, change);
+        }
         let table = Table::open(&self.store, table)?;
         match change {
             TableChange::Columns { added, widened } => {
@@ -74,6 +78,19 @@ impl SqlWriter for TableWriter {
 
     fn drop_view(&self, view: &str) -> Result<()> {
         drop_view(&self.store, view)
+    }
+}
+
+/// Time logs get columns, and no more.
+fn alter_timelog(log: &Timelog, change: &TableChange) -> Result<()> {
+    match change {
+        TableChange::Columns { added, widened } if widened.is_empty() => {
+            log.add_columns(added).map(drop)
+        }
+        TableChange::Columns { .. } | TableChange::Rename { .. } => Err(invalid(format!(
+            "time log '{}': of ALTER TABLE it takes ADD COLUMN name type",
+            log.name()
+        ))),
     }
 }
 

@@ -29,6 +29,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod alter;
 mod batch;
 mod block;
 mod bulk;

@@ -171,7 +171,7 @@ impl Timelog {
         store.drop_stream(name)
     }
 
-    fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
+    pub(super) fn of_stream(store: &Store, stream: Arc<Stream>) -> Result<Self> {
         let (codec, unit) = options::of_stream(&stream)?;
         let writer = Mutex::new(RowWriter::default());
         let min_time = options::min_time_of(&stream)?;
@@ -267,6 +267,8 @@ impl Timelog {
         if let Some(Cell::Int(time)) = cells.first() {
             self.check_time(*time)?;
         }
+        let padded = self.padded(cells)?;
+        let cells = padded.as_deref().unwrap_or(cells);
         let seq = {
             let mut writer = self.shared.writer.lock();
             self.append_row(&mut writer.appender, cells, durability)?
@@ -380,6 +382,7 @@ impl Timelog {
             return self.shared.store.acknowledge(durability).map(|_| None);
         }
         self.check_times(&batch)?;
+        let batch = self.with_all_columns(batch)?;
         let changes = Changes::new().insert(self.stream_id(), batch);
         self.shared.store.commit(changes, durability).map(Some)
     }
@@ -465,7 +468,10 @@ impl Timelog {
 
     /// The log as a snapshot of its store sees it: several logs at one instant, or at a pin.
     pub fn view_of(&self, snapshot: Snapshot) -> TimelogView {
-        TimelogView::new(snapshot, Arc::clone(&self.shared.stream), (self.codec(), self.unit()))
+        // With the columns that it had then.
+        let then = snapshot.streams().find(|stream| stream.id() == self.stream_id()).cloned();
+        let stream = then.unwrap_or_else(|| Arc::clone(&self.shared.stream));
+        TimelogView::new(snapshot, stream, (self.codec(), self.unit()))
     }
 
     /// See [`TimelogView::range`].

@@ -5,12 +5,14 @@
 //! read. What `flush()` does is publish the rows for physical views; budgets and queues are
 //! counted, so that busy policies and statistics mean what they say.
 
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use timestrata_timelog::memory::{Memory, Part, Removed};
 
 use super::object::Object;
 use super::options::{Options, Upkeep, WhenBusy};
+use super::tail::Tails;
 
 /// In the background, rows are published when this part of all rows is new, and at least as
 /// many as fill the memtable: then publishing costs a row a constant.
@@ -39,6 +41,8 @@ pub(super) struct MemoryLog {
     pub(super) sealed_runs: usize,
     pub(super) segments: u64,
     pub(super) has_settled: bool,
+    /// Those who follow it.
+    pub(super) tails: Tails,
     compaction_wanted: bool,
     /// Held by every reader: how many there are is its number of references.
     readers: Arc<()>,
@@ -78,6 +82,9 @@ impl MemoryLog {
     #[inline]
     pub(super) fn append(&mut self, time: i64, object: Object) -> bool {
         self.active_rows += 1;
+        if !self.tails.is_empty() {
+            self.tails.note_row(time, &object);
+        }
         if self.rows.append(time, object) {
             self.active_late += 1;
             if self.active_late >= self.options.late_rows_max {
@@ -85,6 +92,14 @@ impl MemoryLog {
             }
         }
         self.active_rows >= self.options.seal_rows
+    }
+
+    /// Deletes the rows of a range.
+    pub(super) fn delete(&mut self, range: (Bound<i64>, Bound<i64>)) -> Removed<Object> {
+        if !self.tails.is_empty() {
+            self.tails.note_delete(|time| range.contains(&time));
+        }
+        self.rows.delete(range)
     }
 
     /// What a write has to do when [`MemoryLog::append`] has said that the memtable is full.
@@ -204,7 +219,7 @@ impl MemoryLog {
     /// The pages of a view, its end not included unless it has none.
     pub(super) fn pages(
         &mut self,
-        range: (std::ops::Bound<i64>, std::ops::Bound<i64>),
+        range: (Bound<i64>, Bound<i64>),
         is_logical: bool,
     ) -> Vec<Part<Object>> {
         let rows = self.options.page_rows;

@@ -20,6 +20,7 @@ mod read;
 mod reopen;
 mod staged;
 mod stored;
+mod tail;
 mod typed;
 mod upkeep;
 mod views;
@@ -37,6 +38,7 @@ use pyo3::prelude::*;
 use reopen::Origin;
 pub(crate) use staged::CommitTimelog;
 use stored::Stored;
+pub(crate) use tail::TimelogTail;
 use timestrata_timelog::{Timelog as TimelogModel, Unit};
 pub(crate) use views::{PageSpan, PageSpanIter};
 
@@ -130,11 +132,31 @@ impl Timelog {
 
     /// Asks a log in memory. `question` must neither call Python nor drop an object.
     fn ask<T>(&self, question: impl FnOnce(&mut MemoryLog) -> T) -> PyResult<Asked<T>> {
-        match &mut *self.state.lock() {
-            State::Memory(log) => Ok(Asked::Answer(question(log))),
-            State::Stored(stored) => Ok(Asked::Of(Arc::clone(stored))),
-            State::Closed(_) | State::New => Err(closed()),
+        let stored = match &mut *self.state.lock() {
+            State::Memory(log) => return Ok(Asked::Answer(question(log))),
+            State::Stored(stored) => Arc::clone(stored),
+            State::Closed(_) | State::New => return Err(closed()),
+        };
+        self.renewed(stored).map(Asked::Of)
+    }
+
+    /// The log that a store keeps, with the columns that it has by now: somebody may have added some.
+    fn renewed(&self, stored: Arc<Stored>) -> PyResult<Arc<Stored>> {
+        if stored.decoder.typed().is_none() {
+            return Ok(stored);
         }
+        let Some(renewed) = Python::attach(|py| stored.renewed(py))? else { return Ok(stored) };
+        let renewed = Arc::new(renewed);
+        let mut state = self.state.lock();
+        if let State::Stored(known) = &mut *state
+            && Arc::ptr_eq(known, &stored)
+        {
+            *known = Arc::clone(&renewed);
+        }
+        drop(state);
+        // The one before goes here, where no lock is held.
+        drop(stored);
+        Ok(renewed)
     }
 
     /// The unit of its times, also once it is closed.

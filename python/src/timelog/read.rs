@@ -7,6 +7,7 @@ use timestrata_timelog::memory::Found;
 use super::arguments::{self, TimeRange, raw_time, whole_number};
 use super::iterator::TimelogIter;
 use super::pairs::list_of;
+use super::tail::{TailWanted, TimelogTail};
 use super::{Asked, Timelog, Times, closed};
 use crate::timestamp::{out_of_range, timestamp};
 
@@ -218,14 +219,34 @@ impl Timelog {
         self.few(py, n, true)
     }
 
-    /// Follow the log: ``async for time, value in log.tail(): ...``.
+    /// Follow the log: ``for time, value in log.tail(): ...``, also with ``async for``.
+    ///
+    /// By time, an entry that comes late, before one that was given, has been passed and is not given; what is deleted before it is
+    /// read is not given either, and a place never grows too old. With ``late`` all entries are given that commits add, each once and in
+    /// the order of commits, those too that were deleted since; how far back a place may lie the setting ``history_min`` says.
     ///
     /// Parameters
     /// ----------
-    /// since : int or aware datetime, optional
+    /// since : int or datetime, optional
     ///     Begin with the entries from here on; unless given, with what comes from now on.
+    /// after : str, optional
+    ///     Go on behind a place that a tail has told (`TimelogTail.cursor`), in place of ``since``.
+    /// late : bool
+    ///     Whether to give entries that come late too. A store in memory can't, as it keeps no history.
+    /// name : str, optional
+    ///     The store keeps how far a tail of this name has come (`TimelogTail.save`), and what it has not seen, as of followers by name
+    ///     (`Store.changes`); takes ``late=True``. One that is new begins with ``since``, or now.
     /// interval : float
-    ///     Seconds between two looks, while nothing comes.
+    ///     Seconds between two looks at a store that another process writes. All others are woken by commits.
+    ///
+    /// Returns
+    /// -------
+    /// TimelogTail
+    ///
+    /// Raises
+    /// ------
+    /// HistoryLostError
+    ///     Not all is kept that comes behind the place of a tail with late entries.
     ///
     /// Examples
     /// --------
@@ -237,14 +258,16 @@ impl Timelog {
     /// ...         return entry
     /// >>> asyncio.run(first())
     /// (1, 'a')
-    #[pyo3(signature = (since=None, *, interval=0.05))]
-    fn tail<'py>(
-        slf: &Bound<'py, Self>,
-        since: Option<&Bound<'py, PyAny>>,
+    #[pyo3(signature = (since=None, *, after=None, late=false, name=None, interval=0.05))]
+    fn tail(
+        slf: &Bound<'_, Self>,
+        since: Option<&Bound<'_, PyAny>>,
+        after: Option<&str>,
+        late: bool,
+        name: Option<String>,
         interval: f64,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let since = since.map(|since| slf.get().time(since)).transpose()?;
-        slf.py().import("timestrata.tail")?.call_method1("Tail", (slf, since, interval))
+    ) -> PyResult<TimelogTail> {
+        TimelogTail::begin(slf, TailWanted { since, after, late, name, interval })
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

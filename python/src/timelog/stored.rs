@@ -30,7 +30,7 @@ pub(super) struct Stored {
     pub(super) decoder: Decoder,
     pub(super) handle: Arc<Handle>,
     /// Its share of a store that was opened by its path.
-    pub(super) own: Option<Box<PathUse>>,
+    pub(super) own: Option<Arc<PathUse>>,
     durability: Durability,
 }
 
@@ -60,10 +60,26 @@ impl Stored {
             Place::Store(_, durability) => (None, durability),
             Place::Path(used) => {
                 let durability = used.options.durability;
-                (Some(used), durability)
+                (Some(Arc::from(used)), durability)
             }
         };
         Ok(Self { log: Guarded::new(log), decoder, handle, own, durability })
+    }
+
+    /// The log with columns that it has got since, if there are such.
+    pub(super) fn renewed(&self, py: Python<'_>) -> PyResult<Option<Self>> {
+        if self.decoder.typed().is_none() || self.handle.is_closed() {
+            return Ok(None);
+        }
+        let log = self.log()?;
+        // A log that was dropped says so where it is asked.
+        if !matches!(log.is_outdated(), Ok(true)) {
+            return Ok(None);
+        }
+        let log = log.current().map_err(to_python)?;
+        let decoder = Decoder::of(py, &log)?;
+        let (handle, own) = (Arc::clone(&self.handle), self.own.clone());
+        Ok(Some(Self { log: Guarded::new(log), decoder, handle, own, durability: self.durability }))
     }
 
     /// The durability of a write that was called with or without `sync=True`.
@@ -146,7 +162,7 @@ impl Stored {
     }
 
     /// The error of a log that has been dropped, of which the store knows no more than a number.
-    fn explained(&self, error: PyErr) -> PyErr {
+    pub(super) fn explained(&self, error: PyErr) -> PyErr {
         let (Ok(store), Ok(log)) = (self.handle.store(), self.log_even_closed()) else {
             return error;
         };

@@ -1,5 +1,6 @@
 //! Flushes, compactions and statistics.
 
+use arrow_schema::FieldRef;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use timestrata_engine::{Result, Retention, StreamStats};
@@ -10,6 +11,7 @@ use super::options::Upkeep;
 use super::{Asked, State, Timelog, closed};
 use crate::error::{invalid, timelog_error};
 use crate::settings::span_ns;
+use crate::typed::fields_of;
 
 #[pymethods]
 impl Timelog {
@@ -101,6 +103,36 @@ impl Timelog {
         }
     }
 
+    /// Add columns to a typed log whose values are dicts, for all who have it open. Gives whether anything was to be done.
+    ///
+    /// Entries aren't rewritten: in new columns they hold None. In SQL it is ALTER TABLE.
+    ///
+    /// Parameters
+    /// ----------
+    /// add : dict or Arrow schema
+    ///     Columns that the log doesn't have, with their types.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import timestrata
+    /// >>> trades = timestrata.open().timelog("trades", schema={"price": "float64"})
+    /// >>> trades.append(1, {"price": 7.5})
+    /// >>> trades.alter(add={"shares": "int64"})
+    /// True
+    /// >>> trades.append(2, {"price": 8.0, "shares": 100})
+    /// >>> list(trades)
+    /// [(1, {'price': 7.5, 'shares': None}), (2, {'price': 8.0, 'shares': 100})]
+    #[pyo3(signature = (*, add))]
+    fn alter(&self, py: Python<'_>, add: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let added: Vec<FieldRef> = fields_of(add)?.fields().iter().cloned().collect();
+        match self.ask(|_| ())? {
+            Asked::Answer(()) => {
+                Err(invalid("a log in memory keeps the objects themselves: it has no columns"))
+            }
+            Asked::Of(stored) => stored.ask(py, |log| log.add_columns(&added)),
+        }
+    }
+
     /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let shown = PyDict::new(py);
@@ -119,16 +151,6 @@ impl Timelog {
         shown.set_item("retention_bytes", kept.bytes)?;
         shown.set_item("min_ts", self.min_ts_floor())?;
         Ok(shown)
-    }
-
-    /// Have a log of a store that is open for reading see what the writer has committed; for tails.
-    fn _refresh(&self, py: Python<'_>) -> PyResult<()> {
-        match self.ask(|_| ())? {
-            Asked::Of(stored) if stored.handle.mode == "r" => {
-                stored.handle.detached(py, |store| store.refresh().map(drop))
-            }
-            Asked::Of(_) | Asked::Answer(()) => Ok(()),
-        }
     }
 
     /// Figures, in nested dicts. Published rows are in segments; `min_ts` and `max_ts` are

@@ -59,6 +59,7 @@ impl Timelog {
             State::Stored(stored) => {
                 let stored = std::sync::Arc::clone(stored);
                 drop(state);
+                let stored = self.renewed(stored)?;
                 stored.append(time, object, stored.durability(sync))
             }
             State::Closed(told) => {
@@ -107,7 +108,7 @@ impl Timelog {
 
     fn delete_range_of(&self, py: Python<'_>, range: TimeRange) -> PyResult<()> {
         let range = range.not_reversed()?;
-        match self.ask(|log| log.rows.delete(range.bounds()))? {
+        match self.ask(|log| log.delete(range.bounds()))? {
             Asked::Answer(removed) => drop::<Removed<Object>>(removed),
             Asked::Of(stored) => {
                 let durability = stored.durability(false);

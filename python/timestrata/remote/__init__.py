@@ -26,6 +26,7 @@ from timestrata.remote.producer import RemoteProducer
 from timestrata.remote.store import RemoteStore, connect
 from timestrata.remote.table import RemoteTable
 from timestrata.remote.timelog import RemoteTimelog, RemoteTimelogIter
+from timestrata.remote.timelog_tail import RemoteTimelogTail
 from timestrata.remote.topic import RemoteTopic
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "RemoteTable",
     "RemoteTimelog",
     "RemoteTimelogIter",
+    "RemoteTimelogTail",
     "RemoteTopic",
     "connect",
 ]

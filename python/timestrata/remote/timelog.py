@@ -26,6 +26,7 @@ from timestrata.remote.connection import (
     time_text,
     unlike,
 )
+from timestrata.remote.timelog_tail import RemoteTimelogTail
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -116,8 +117,8 @@ class RemoteTimelog(Remote):
             ("reopen", "configure", "close", "closed"), "it belongs to the connection: store.close()"
         ),
         "bulk_append": "extend() takes timestamps and objects too",
+        "alter": "ask in SQL: store.sql('ALTER TABLE \"NAME\" ADD COLUMN name type')",
         "sync": "what a server acknowledges has been synced",
-        "tail": "follow the changes of the store: store.changes(..., follow=True)",
     }
 
     def __init__(self, connection: Connection, name: str, codec: Codec, unit: Unit) -> None:
@@ -404,6 +405,19 @@ class RemoteTimelog(Remote):
         """Give the last ``n`` entries, in order of time."""
         found = list(self._entries(None, None, reverse=True, limit=n)) if n > 0 else []
         return found[::-1]
+
+    def tail(
+        self,
+        since: Timestamp | None = None,
+        *,
+        after: str | None = None,
+        late: bool = False,
+        name: str | None = None,
+        interval: float = 0.05,
+    ) -> RemoteTimelogTail:
+        """Follow the log, as `Timelog.tail` does; the server waits for entries, whatever the ``interval``."""
+        first = None if since is None else self._time(since)
+        return RemoteTimelogTail(self._connection, (self._name, self._codec), first, after, late, name)
 
     def __iter__(self) -> RemoteTimelogIter:
         return self.all()

@@ -12,14 +12,15 @@ use timestrata::SeqNo;
 use timestrata::graph::{Graph, GraphOptions};
 use timestrata::logs::Logs;
 use timestrata::table::Table;
-use timestrata::timelog::{Codec, Timelog, TimelogOptions, Unit};
+use timestrata::timelog::{Timelog, TimelogOptions};
 use timestrata::topic::{Topic, TopicOptions};
-use timestrata::{Durability, Store, purge_by_name_for, store_info};
+use timestrata::{Durability, Retention, Store, purge_by_name_for, store_info};
 
 #[cfg(feature = "sql")]
 use super::{ChangesFace, ChangesFrom};
 use super::{
-    GraphFace, GraphWork, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace,
+    GraphFace, GraphWork, Kind, LogsFace, NewTimelog, Purged, StoreFace, TableFace, TimelogFace,
+    TimelogRetention, TopicFace,
 };
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
@@ -86,8 +87,21 @@ impl StoreFace for OpenedStore {
         Ok(info)
     }
 
-    fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>> {
-        let options = TimelogOptions { codec, unit, ..TimelogOptions::default() };
+    fn create_timelog(&self, name: &str, wanted: &NewTimelog) -> Result<Box<dyn TimelogFace>> {
+        let NewTimelog { codec, unit, retention, min_time } = *wanted;
+        let is_changed = retention != TimelogRetention::default();
+        let retention = is_changed.then(|| match Timelog::open(&self.store, name) {
+            Ok(log) => log.retention(),
+            Err(_) => Ok(Retention::default()),
+        });
+        let kept = retention.transpose()?;
+        let options = TimelogOptions {
+            codec,
+            unit,
+            retention: kept.map(|kept| timelogs::over(&wanted.retention, kept)),
+            min_time,
+            ..TimelogOptions::default()
+        };
         let log = Timelog::create(&self.store, name, options)?;
         Ok(Box::new(timelogs::OpenedTimelog(log)))
     }

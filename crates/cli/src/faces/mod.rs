@@ -17,7 +17,7 @@ use timestrata::graph::Graph;
 use timestrata::logs::filter::Filter;
 use timestrata::logs::{Bucket, Clock, Entries, Facet, FacetsOptions, Query};
 use timestrata::merkle::{AddCheckpoint, Witness};
-use timestrata::timelog::{Codec, EntryBatch, Unit};
+use timestrata::timelog::{Codec, EntryBatch, TailCursor, Unit};
 use timestrata::topic::{
     GroupStart, OwnedRecord, PartitionCheckpoint, Record, TopicOptions, TopicRetention,
 };
@@ -26,7 +26,7 @@ use timestrata_codeindex::{Kinds, Linked, Relation, Shown};
 
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
-use crate::output::{FoundEntries, TimelogRows};
+use crate::output::{FoundEntries, Row, TimelogRows};
 use crate::ranges::TimeRange;
 
 pub(crate) use place::{Place, StoreArg, expect_directory, open, token_of};
@@ -99,7 +99,7 @@ pub(crate) trait StoreFace {
     fn info(&self, name: Option<&str>) -> Result<Value>;
 
     /// Makes a time log; fine if it is there as asked for.
-    fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>>;
+    fn create_timelog(&self, name: &str, wanted: &NewTimelog) -> Result<Box<dyn TimelogFace>>;
 
     /// Makes a topic; fine if it is there with these options.
     fn create_topic(&self, name: &str, options: &TopicOptions) -> Result<()>;
@@ -200,8 +200,45 @@ pub(crate) trait TimelogFace {
     /// Appends entries in one commit, which is durable once the store was synced.
     fn append(&self, batch: EntryBatch) -> Result<()>;
     fn rows(&self, wanted: EntriesWanted) -> Result<Box<dyn TimelogRows>>;
+    /// Entries that come from a place on.
+    fn tail(&self, from: &TailFrom) -> Result<Box<dyn TimelogTailFace>>;
+    /// Sets what may be thrown away by itself, durably.
+    fn set_retention(&self, change: &TimelogRetention) -> Result<()>;
     /// Deletes those of a range of times, durably. Gives how many there were.
     fn delete(&self, range: TimeRange) -> Result<u64>;
+}
+
+/// Where following a time log begins, and what it gives.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TailFrom {
+    pub(crate) since: Option<i64>,
+    pub(crate) after: Option<TailCursor>,
+    pub(crate) late: bool,
+}
+
+pub(crate) trait TimelogTailFace {
+    /// The place behind the last entry that was given.
+    fn cursor(&self) -> TailCursor;
+    /// The next entries, each with the place behind it; none where none come for a while.
+    fn next(&mut self) -> Result<Vec<(Row, TailCursor)>>;
+}
+
+/// What of a time log's retention is set anew; what is `None` stays.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TimelogRetention {
+    /// No bound stays.
+    pub(crate) keep_all: bool,
+    pub(crate) age_ns: Option<u64>,
+    pub(crate) bytes: Option<u64>,
+}
+
+/// What a time log is made as.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NewTimelog {
+    pub(crate) codec: Codec,
+    pub(crate) unit: Unit,
+    pub(crate) retention: TimelogRetention,
+    pub(crate) min_time: Option<i64>,
 }
 
 /// Where reading a topic begins.

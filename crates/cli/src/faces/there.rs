@@ -9,14 +9,14 @@ mod timelogs;
 mod topics;
 
 use serde_json::{Map, Value, json};
-use timestrata::timelog::{Codec, Unit};
 use timestrata::topic::{Stamp, TopicOptions, TopicRetention};
 use timestrata_client::{Request, Server};
 
 #[cfg(feature = "sql")]
 use super::{ChangesFace, ChangesFrom};
 use super::{
-    GraphFace, GraphWork, Kind, LogsFace, Purged, StoreFace, TableFace, TimelogFace, TopicFace,
+    GraphFace, GraphWork, Kind, LogsFace, NewTimelog, Purged, StoreFace, TableFace, TimelogFace,
+    TopicFace,
 };
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
@@ -130,9 +130,14 @@ impl StoreFace for ServedStore {
         Ok(info)
     }
 
-    fn create_timelog(&self, name: &str, codec: Codec, unit: Unit) -> Result<Box<dyn TimelogFace>> {
-        let body = json!({ "codec": codec.name(), "unit": unit.name() });
-        self.server.request("PUT", &["timelogs", name]).send_json(&body)?;
+    fn create_timelog(&self, name: &str, wanted: &NewTimelog) -> Result<Box<dyn TimelogFace>> {
+        let mut members = timelogs::retention_members(&wanted.retention);
+        members.insert("codec".to_owned(), wanted.codec.name().into());
+        members.insert("unit".to_owned(), wanted.unit.name().into());
+        if let Some(min_time) = wanted.min_time {
+            members.insert("min_ts".to_owned(), min_time.into());
+        }
+        self.server.request("PUT", &["timelogs", name]).send_json(&members.into())?;
         self.timelog(name)
     }
 

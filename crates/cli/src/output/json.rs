@@ -10,9 +10,27 @@ use timestrata::timelog::Unit;
 
 use super::cell::AsJson;
 use super::columns::OutputColumns;
-use super::{Request, TIME};
+use super::{CURSOR, Request, Row, TIME};
 use crate::failure::{Failure, Result};
 use crate::times;
+
+/// A row with the fields that it has, and maybe the place behind it.
+pub(super) fn write_row(
+    out: &mut impl Write,
+    row: &Row,
+    unit: Unit,
+    cursor: Option<&str>,
+) -> Result<()> {
+    let cursor = cursor.map(|cursor| Value::Text(cursor.to_owned()));
+    let fields = row.fields.iter().map(|(name, value)| match name.as_str() {
+        // A field that is itself called so.
+        CURSOR if cursor.is_some() => ("value.cursor", Some(value)),
+        name => (name, Some(value)),
+    });
+    let cursor = cursor.iter().map(|cursor| (CURSOR, Some(cursor)));
+    let cells = once((TIME, None)).chain(cursor).chain(fields).collect();
+    Cells { cells, time: row.time, unit }.write(out)
+}
 
 /// Rows with the fields that each has.
 pub(super) fn write_whole(out: &mut impl Write, request: &Request) -> Result<u64> {

@@ -16,10 +16,11 @@ use std::io::{BufWriter, IsTerminal, Write, stdout};
 
 use ciborium::Value;
 use clap::ValueEnum;
-use timestrata::timelog::{Codec, Entry, Selection, Unit};
+use timestrata::timelog::{Codec, Entry, EntryBlock, Selection, Unit};
 
 use crate::failure::{Failure, Result};
 use crate::message::tell;
+use crate::times;
 pub(crate) use batches::{FileFormat, show as show_batches, write as write_batches};
 use columns::OutputColumns;
 pub(crate) use entries::{EntryRows, FoundEntries};
@@ -35,6 +36,8 @@ pub(crate) fn print(text: impl Display) -> Result<()> {
 
 /// Name of the column that has an entry's time.
 const TIME: &str = "time";
+/// Name of the member that has the place behind an entry.
+const CURSOR: &str = "cursor";
 /// Name of the column that has a value which isn't a map.
 const VALUE: &str = "value";
 
@@ -86,6 +89,41 @@ impl Row {
         self.time
     }
 
+    /// Writes it as a JSON object, maybe with the place behind it.
+    pub(crate) fn write_json(
+        &self,
+        unit: Unit,
+        cursor: Option<&str>,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        json::write_row(out, self, unit, cursor)
+    }
+
+    /// Writes it as a line for people: its time, maybe the place behind it, and its value as JSON.
+    pub(crate) fn write_line(
+        &self,
+        unit: Unit,
+        cursor: Option<&str>,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let mut line = times::format(self.time, unit);
+        if let Some(cursor) = cursor {
+            line.push(' ');
+            line.push_str(cursor);
+        }
+        line.push(' ');
+        let value = match self.fields.as_slice() {
+            [(name, value)] if name == VALUE => serde_json::to_string(&cell::AsJson(value)),
+            fields => {
+                let fields = fields.iter();
+                let map = fields.map(|(name, value)| (Value::Text(name.clone()), value.clone()));
+                serde_json::to_string(&cell::AsJson(&Value::Map(map.collect())))
+            }
+        };
+        line.push_str(&value.map_err(|error| Failure::plain(error.to_string()))?);
+        writeln!(out, "{line}").map_err(Failure::output)
+    }
+
     /// A field by name; `position` is where it was in the row before, and is looked at first.
     fn field(&self, name: &str, position: &mut usize) -> Option<&Value> {
         if let Some((found, value)) = self.fields.get(*position)
@@ -135,21 +173,34 @@ impl TimelogRows for SelectedRows {
 
 impl SelectedRows {
     fn decode(&self, entry: &Entry) -> Result<Row> {
-        let failed = |error: &dyn Display| {
-            Failure::failed(
-                format!("'{}', value at time {}: {error}", self.name, entry.time),
-                format!("the log says '{}', but holds something else", self.codec),
-            )
-        };
-        let value = match self.codec {
-            // A pickle is shown as the bytes it is: reading it would run it.
-            // Columns come by `typed`, and never here.
-            Codec::Bytes | Codec::Pickle | Codec::Arrow => Value::Bytes(entry.value.to_vec()),
-            Codec::Json => serde_json::from_slice(&entry.value).map_err(|error| failed(&error))?,
-            Codec::Cbor => entry.value.decode().map_err(|error| failed(&error))?,
-        };
-        Ok(Row::new(entry.time, value))
+        decode(&self.name, self.codec, entry)
     }
+}
+
+/// The rows of a block of a log.
+pub(crate) fn rows_of_block(name: &str, codec: Codec, block: EntryBlock) -> Result<Vec<Row>> {
+    if codec == Codec::Arrow {
+        return Ok(typed::rows_of(block).collect());
+    }
+    let entries = (0..block.len()).filter_map(|row| block.entry(row));
+    entries.map(|entry| decode(name, codec, &entry)).collect()
+}
+
+fn decode(name: &str, codec: Codec, entry: &Entry) -> Result<Row> {
+    let failed = |error: &dyn Display| {
+        Failure::failed(
+            format!("'{name}', value at time {}: {error}", entry.time),
+            format!("the log says '{codec}', but holds something else"),
+        )
+    };
+    let value = match codec {
+        // A pickle is shown as the bytes it is: reading it would run it.
+        // Columns come by `typed`, and never here.
+        Codec::Bytes | Codec::Pickle | Codec::Arrow => Value::Bytes(entry.value.to_vec()),
+        Codec::Json => serde_json::from_slice(&entry.value).map_err(|error| failed(&error))?,
+        Codec::Cbor => entry.value.decode().map_err(|error| failed(&error))?,
+    };
+    Ok(Row::new(entry.time, value))
 }
 
 fn refuse_terminal(stdout: &std::io::Stdout) -> Result<()> {

@@ -20,7 +20,7 @@ pub(super) fn rows(selection: Selection) -> impl Iterator<Item = Result<Row>> {
     })
 }
 
-fn rows_of(block: EntryBlock) -> impl Iterator<Item = Row> {
+pub(super) fn rows_of(block: EntryBlock) -> impl Iterator<Item = Row> {
     (0..block.len()).filter_map(move |row| {
         let time = *block.times().get(row)?;
         let schema = block.record_batch().schema_ref();

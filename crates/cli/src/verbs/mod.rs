@@ -24,6 +24,7 @@ pub(crate) mod restore;
 pub(crate) mod serve;
 #[cfg(feature = "sql")]
 pub(crate) mod sql;
+pub(crate) mod timelog;
 #[cfg(feature = "sql")]
 pub(crate) mod token;
 pub(crate) mod topic;

@@ -25,6 +25,7 @@ mod seen;
 mod serve;
 mod sql;
 mod tables;
+mod timelogs;
 mod tls;
 mod tokens;
 mod topics;

@@ -1,6 +1,7 @@
 //! Time logs: made, described and removed; entries in and out, and deleted by ranges.
 
 pub(super) mod entries;
+mod tail;
 pub(super) mod values;
 
 use axum::response::Response;
@@ -84,6 +85,41 @@ pub(super) const ENDPOINTS: &[Route] = &[
         delete(entries::delete_range)
     })
     .asks(&[FROM, TO]),
+    Route::get(
+        "/timelogs/{timelog}/tail",
+        READ,
+        "Entries as they come, as server-sent events",
+        || get(tail::tail),
+    )
+    .only_reads(false)
+    .asks(&[
+        parameter(
+            "since",
+            Form::Time,
+            "Begin with the entries from this time on, not with what comes now",
+        ),
+        parameter("after", Form::Text, "The place behind the last entry that was seen"),
+        parameter(
+            "late",
+            Form::Truth,
+            "Whether to give entries that come late too, in the order of commits",
+        ),
+        parameter(
+            "wait",
+            Form::Duration,
+            "How long an answer that ends waits for entries; 5s unless given",
+        ),
+        parameter(
+            "values",
+            Form::OneOf(&["json", "encoded"]),
+            "encoded: each value is `encoded`, the bytes that the log's codec wrote, as base64",
+        ),
+    ])
+    .gives(&[
+        "text/event-stream",
+        "application/x-ndjson",
+        "application/vnd.apache.arrow.stream",
+    ]),
     Route::get("/timelogs/{timelog}/count", READ, "How many entries a range has", || {
         get(entries::count)
     })

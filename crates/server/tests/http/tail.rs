@@ -1,7 +1,9 @@
 //! Following a log: every entry once, in order; and what a client that misbehaves costs.
 
+use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,37 +13,41 @@ use timestrata_logs::{Logs, LogsOptions, NewEntry};
 use crate::harness::Harness;
 use crate::until::until;
 
-/// A connection that follows a log.
-struct Follower {
+/// A connection that follows a log, or a time log.
+pub(crate) struct Follower {
     lines: BufReader<TcpStream>,
     socket: TcpStream,
 }
 
 impl Follower {
     fn new(server: &Harness, query: &str, header: &str) -> Self {
+        Self::of(server, &format!("/logs/app/tail{query}"), header)
+    }
+
+    pub(crate) fn of(server: &Harness, path: &str, header: &str) -> Self {
         let address = server.url.strip_prefix("http://").unwrap();
         let mut socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let head = format!("GET /logs/app/tail{query} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n");
+        let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n");
         socket.write_all(head.as_bytes()).unwrap();
         Self { lines: BufReader::new(socket.try_clone().unwrap()), socket }
     }
 
     /// The next line, without its end; `None` where there are no more.
-    fn line(&mut self) -> Option<String> {
+    pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.lines.read_line(&mut line).ok()?;
         (read > 0).then(|| line.trim_end().to_owned())
     }
 
     /// The lines of the answer's head.
-    fn head(&mut self) -> String {
+    pub(crate) fn head(&mut self) -> String {
         let lines = std::iter::from_fn(|| self.line().filter(|line| !line.is_empty()));
         lines.collect::<Vec<_>>().join("\n").to_lowercase()
     }
 
     /// The next event: its id and its entry. Lengths of chunks and comments are passed over.
-    fn event(&mut self) -> Option<(i64, Value)> {
+    pub(crate) fn event<Id: FromStr<Err: Debug>>(&mut self) -> Option<(Id, Value)> {
         let mut id = None;
         loop {
             let line = self.line()?;
@@ -55,7 +61,7 @@ impl Follower {
     }
 
     fn messages(&mut self, count: usize) -> Vec<String> {
-        let events = std::iter::from_fn(|| self.event()).take(count);
+        let events = std::iter::from_fn(|| self.event::<i64>()).take(count);
         events.map(|(_, entry)| entry["message"].as_str().unwrap().to_owned()).collect()
     }
 }
@@ -84,7 +90,7 @@ fn entries_come_as_they_arrive_and_only_those() {
     // The comment at the beginning says that it is followed from here on.
     while follower.line().unwrap() != ":" {}
     let first = write(&logs, "one");
-    let (id, entry) = follower.event().unwrap();
+    let (id, entry) = follower.event::<i64>().unwrap();
     assert_eq!((id, &entry["message"]), (first, &"one".into()));
     assert!(entry["timestamp"].is_string());
     for number in 0..3_000 {

@@ -6,6 +6,7 @@ use timestrata_engine::{Settings, Store};
 use timestrata_timelog::{Codec, Timelog, TimelogOptions, Unit, ValueColumns};
 
 use crate::harness::Harness;
+use crate::tail::Follower;
 
 const LINES: &str = "application/x-ndjson";
 
@@ -35,6 +36,66 @@ fn a_time_log_is_made_described_and_removed() {
     assert!(server.delete("/timelogs/t").error(400).contains("'t'"));
     assert_eq!(server.delete("/timelogs/door").data(), json!({ "dropped": "door" }));
     assert!(server.get("/timelogs/door").error(404).contains("door"));
+}
+
+#[test]
+fn entries_are_followed_as_events_each_with_the_place_behind_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("store"), Settings::default()).unwrap();
+    let server = Harness::on(store, &[], None);
+    append(&server, "door", &json!([{ "time": 5, "value": "old" }]));
+    let mut follower = Follower::of(&server, "/timelogs/door/tail", "");
+    let head = follower.head();
+    assert!(head.starts_with("http/1.1 200") && head.contains("text/event-stream"), "{head}");
+    // The comment at the beginning says that it is followed from here on.
+    while follower.line().unwrap() != ":" {}
+    append(&server, "door", &json!([{ "time": 7, "value": [1] }, { "time": 1, "value": "late" }]));
+    append(&server, "door", &json!([{ "time": 7, "value": { "a": null } }]));
+    let (place, first) = follower.event::<String>().unwrap();
+    assert_eq!(first, json!({ "time": 7, "value": [1] }));
+    let second = json!({ "time": 7, "value": { "a": null } });
+    assert_eq!(follower.event::<String>().unwrap().1, second);
+    // Where a browser comes back, the header counts, and not the address of its first time.
+    let header = format!("Last-Event-ID: {place}\r\n");
+    let mut again = Follower::of(&server, "/timelogs/door/tail?since=0", &header);
+    assert_eq!(again.event::<String>().unwrap().1, second);
+    let mut late =
+        Follower::of(&server, "/timelogs/door/tail?since=6&late=true&values=encoded", "");
+    let encoded = |value: &str| json!({ "time": 7, "encoded": value });
+    assert_eq!(late.event::<String>().unwrap().1, encoded("gQE="));
+    late.event::<String>().unwrap();
+    append(&server, "door", &json!([{ "time": 2, "value": "later" }]));
+    assert_eq!(late.event::<String>().unwrap().1["time"], 2);
+    server.delete("/timelogs/door").data();
+    assert!(late.event::<String>().is_none(), "whoever removes a log ends what follows it");
+}
+
+#[test]
+fn one_look_at_what_has_come_ends_with_the_place_behind_which_to_ask_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("store"), Settings::default()).unwrap();
+    let server = Harness::on(store, &[("limits.tails_max", "1")], None);
+    append(&server, "door", &json!([{ "time": 5, "value": "old" }]));
+    let look = |query: &str| -> Vec<Value> {
+        let answer = server.get_as(&format!("/timelogs/door/tail?{query}"), LINES);
+        answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let place = |lines: &[Value]| lines.last().unwrap()["cursor"].as_str().unwrap().to_owned();
+    let begin = look("wait=0s");
+    assert_eq!(begin.len(), 1);
+    append(&server, "door", &json!([{ "time": 6, "value": "a" }, { "time": 6, "value": "b" }]));
+    let found = look(&format!("after={}", place(&begin)));
+    assert_eq!([&found[0]["value"], &found[1]["value"]], ["a", "b"]);
+    assert_eq!(found[1]["cursor"], found[2]["cursor"]);
+    let behind = look(&format!("after={}", found[0]["cursor"].as_str().unwrap()));
+    assert_eq!((&behind[0]["value"], behind.len()), (&"b".into(), 2));
+    assert_eq!(look(&format!("after={}&wait=0s", place(&found))).len(), 1);
+    for wrong in ["after=x", "late=maybe", "wait=1h", "since=5&after=t.5.1.1", "at=1"] {
+        server.get(&format!("/timelogs/door/tail?{wrong}")).error(400);
+    }
+    server.get("/timelogs/none/tail").error(404);
+    let _follower = Follower::of(&server, "/timelogs/door/tail", "").head();
+    server.get_as("/timelogs/door/tail", "image/png").error(406);
 }
 
 #[test]

@@ -81,6 +81,27 @@ impl TailCursor {
         }
     }
 
+    /// The place of a tail with late entries that was given all up to a commit, and nothing behind it.
+    ///
+    /// ```
+    /// # use timestrata_engine::SeqNo;
+    /// # use timestrata_timelog::TailCursor;
+    /// assert_eq!(TailCursor::behind(SeqNo(57)).to_string(), "c.57.0");
+    /// ```
+    #[must_use]
+    pub fn behind(seq: SeqNo) -> Self {
+        Self(Place::Behind(seq, 0))
+    }
+
+    /// The last time of which entries were given, and how many, of a tail by time that has come so far.
+    #[must_use]
+    pub fn time_place(&self) -> Option<(i64, u64)> {
+        match self.0 {
+            Place::Time(AtTime { time: Some(time), given }, _) => Some((time, given)),
+            _ => None,
+        }
+    }
+
     /// The last commit of which all was given, of a tail that gives late entries and has come so far.
     #[must_use]
     pub fn commit(&self) -> Option<SeqNo> {

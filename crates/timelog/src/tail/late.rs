@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use arrow_array::{RecordBatch, new_null_array};
-use arrow_schema::SchemaRef;
+use arrow_array::RecordBatch;
 use timestrata_engine::{
     ChangeBatches, ChangeFeed, ChangeKind, CommittedChanges, Error, ErrorKind, Moment, Result,
     SeqNo, StreamChange, StreamId,
 };
 
+use super::super::alter::with_columns;
 use super::super::{Codec, EntryBlock, Timelog};
 use super::cursor::Place;
 
@@ -21,9 +21,10 @@ pub(super) struct Late {
     feed: ChangeFeed,
     stream: StreamId,
     commits: VecDeque<CommittedChanges>,
-    /// Of the commit behind `done`, as far as they are still to be read.
+    /// Of the commit that is being read, as far as they are still to be given.
     changes: VecDeque<StreamChange>,
     batches: Option<ChangeBatches>,
+    ahead: Option<RecordBatch>,
     reading: Option<SeqNo>,
     /// The last commit of which all was given, and how many rows were given behind it.
     done: SeqNo,
@@ -52,6 +53,7 @@ impl Late {
             commits: VecDeque::new(),
             changes: VecDeque::new(),
             batches: None,
+            ahead: None,
             reading: None,
             done: seq,
             rows,
@@ -63,47 +65,71 @@ impl Late {
         Place::Behind(self.done, self.rows)
     }
 
-    /// The place so many rows before, all of which were given at once.
-    pub(super) fn place_before(&self, rows: usize) -> Place {
-        Place::Behind(self.done, self.rows.saturating_sub(rows as u64))
-    }
-
-    /// The next rows; `None` where there are none by now.
-    pub(super) fn next(&mut self, log: &Timelog) -> Result<Option<EntryBlock>> {
+    /// The next rows, and the place before them; `None` where there are none by now.
+    pub(super) fn next(&mut self, log: &Timelog) -> Result<Option<(Place, EntryBlock)>> {
         while let Some(batch) = self.batch()? {
             let known = usize::try_from(self.skip).unwrap_or(usize::MAX).min(batch.num_rows());
             self.skip -= known as u64;
             let batch = batch.slice(known, batch.num_rows() - known);
+            let begin = self.place();
+            self.rows += batch.num_rows() as u64;
+            self.ahead = self.batch_of_commit()?;
+            if self.ahead.is_none() {
+                self.finish();
+            }
             if batch.num_rows() > 0 {
-                self.rows += batch.num_rows() as u64;
                 let is_typed = log.codec() == Codec::Arrow;
-                let batch = fitted(&batch, log.stream().schema())?;
-                return EntryBlock::new(batch, log.unit(), is_typed).map(Some);
+                // Commits of before have fewer columns.
+                let stream = log.store().stream_of(self.stream)?;
+                let batch = with_columns(&batch, stream.schema())?;
+                let block = EntryBlock::new(batch, log.unit(), is_typed)?;
+                return Ok(Some((begin, block)));
             }
         }
         Ok(None)
     }
 
     fn batch(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
+        }
+        loop {
+            if let Some(batch) = self.batch_of_commit()? {
+                return Ok(Some(batch));
+            }
+            self.finish();
+            if let Some(commit) = self.commits.pop_front() {
+                self.begin(commit)?;
+                continue;
+            }
+            self.commits.extend(self.feed.poll(BYTES_MAX)?);
+            if self.commits.is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The next rows of the commit that is being read.
+    fn batch_of_commit(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(batches) = &mut self.batches {
                 match batches.next().transpose()? {
+                    Some(batch) if batch.num_rows() == 0 => {}
                     Some(batch) => return Ok(Some(batch)),
                     None => self.batches = None,
                 }
             } else if let Some(change) = self.changes.pop_front() {
                 self.batches = Some(change.batches()?);
-            } else if let Some(commit) = self.reading.take() {
-                (self.done, self.rows) = (commit, 0);
-                self.skip = 0;
-            } else if let Some(commit) = self.commits.pop_front() {
-                self.begin(commit)?;
             } else {
-                self.commits.extend(self.feed.poll(BYTES_MAX)?);
-                if self.commits.is_empty() {
-                    return Ok(None);
-                }
+                return Ok(None);
             }
+        }
+    }
+
+    /// All was given of the commit that is being read, if there is one.
+    fn finish(&mut self) {
+        if let Some(commit) = self.reading.take() {
+            (self.done, self.rows, self.skip) = (commit, 0, 0);
         }
     }
 
@@ -121,27 +147,12 @@ impl Late {
             }
         }
         let has_rows = !self.changes.is_empty();
-        // Rows of one commit are counted from it; of those that add none there is nothing to count.
-        match (has_rows, self.skip > 0) {
-            (true, _) => self.reading = Some(commit.seq),
-            (false, true) => {}
-            (false, false) => (self.done, self.rows) = (self.done.max(commit.seq), 0),
+        match has_rows {
+            true => self.reading = Some(commit.seq),
+            // Rows that were given before are those of the first commit that has some.
+            false if self.skip > 0 => {}
+            false => (self.done, self.rows) = (self.done.max(commit.seq), 0),
         }
         Ok(())
     }
-}
-
-/// Rows with the columns that the log has: commits of before have fewer.
-fn fitted(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    if batch.schema_ref() == schema {
-        return Ok(batch.clone());
-    }
-    let columns = schema.fields().iter().map(|field| match batch.column_by_name(field.name()) {
-        Some(column) => column.clone(),
-        None => new_null_array(field.data_type(), batch.num_rows()),
-    });
-    RecordBatch::try_new(schema.clone(), columns.collect()).map_err(|cause| {
-        let what = format!("a commit's rows can't be given with the log's columns: {cause}");
-        Error::new(ErrorKind::InvalidData, what).caused_by(cause)
-    })
 }

@@ -235,9 +235,9 @@ impl Tail {
             State::Behind(late) => {
                 // Before it looks: what comes meanwhile is looked for once more.
                 self.seen = self.log.store().snapshot_of_streams(&[])?.seq();
-                let Some(block) = late.next(&self.log)? else { return Ok(None) };
-                let (begin, end) = (late.place_before(block.len()), late.place());
-                Ok(Some(TailBlock { block, begin: TailCursor(begin), end: TailCursor(end) }))
+                let Some((begin, block)) = late.next(&self.log)? else { return Ok(None) };
+                let (begin, end) = (TailCursor(begin), TailCursor(late.place()));
+                Ok(Some(TailBlock { block, begin, end }))
             }
         }
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field};
@@ -176,4 +176,41 @@ fn a_typed_log_survives_a_crash_of_its_process() {
     let before = values(&log);
     drop((log, store));
     assert_eq!(values(&floats(&open().unwrap())), before);
+}
+
+#[test]
+fn columns_that_are_added_hold_nothing_in_entries_that_are_there_and_older_handles_go_on() {
+    let store = memory();
+    let price = ValueColumns::record([Field::new("price", DataType::Float64, false)]).unwrap();
+    let log = Timelog::create(&store, "trades", TimelogOptions::typed(price)).unwrap();
+    log.append_cells(&[Cell::Int(1), Cell::Float(7.5)], Durability::Written).unwrap();
+    let before = log.snapshot().unwrap();
+    let shares: arrow_schema::FieldRef = Field::new("shares", DataType::Int64, false).into();
+    assert!(log.add_columns(std::slice::from_ref(&shares)).unwrap());
+    assert!(!log.add_columns(&[shares]).unwrap());
+    assert!(log.is_outdated().unwrap());
+    // What this handle writes, one by one or many at once, has nothing in it.
+    log.append_cells(&[Cell::Int(2), Cell::Float(8.0)], Durability::Written).unwrap();
+    let mut batch = log.typed_batch().unwrap();
+    batch.push(&[Cell::Int(3), Cell::Float(9.0)]).unwrap();
+    log.extend_typed(&mut batch, Durability::Written).unwrap();
+    let log = log.current().unwrap();
+    let cells = [Cell::Int(4), Cell::Float(1.0), Cell::Int(5)];
+    log.append_cells(&cells, Durability::Written).unwrap();
+    assert_eq!(log.columns().map(|columns| columns.fields().len()), Some(2));
+    assert_eq!(before.stream().schema().fields().len(), 2);
+    store.flush().unwrap();
+    log.compact().unwrap();
+    let blocks = log.range(..).unwrap().blocks().map(|block| block.unwrap());
+    let shares: Vec<_> = blocks
+        .flat_map(|block| {
+            let column = block.columns()[1].as_primitive::<Int64Type>().clone();
+            column.iter().collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(shares, [None, None, None, Some(5)]);
+    let other = Field::new("shares", DataType::Utf8, true).into();
+    assert_eq!(log.add_columns(&[other]).unwrap_err().kind(), ErrorKind::AlreadyExists);
+    let time = Field::new("time", DataType::Utf8, true).into();
+    assert_eq!(log.add_columns(&[time]).unwrap_err().kind(), ErrorKind::AlreadyExists);
 }

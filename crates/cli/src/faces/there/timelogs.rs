@@ -6,11 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ciborium::Value as Cbor;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use timestrata::timelog::{Codec, EntryBatch, Timelog, TimelogOptions, Unit};
+use serde_json::{Map, Value, json};
+use timestrata::timelog::{Codec, EntryBatch, TailCursor, Timelog, TimelogOptions, Unit};
 use timestrata::{Durability, Settings, Store};
 
-use super::super::{EntriesWanted, TimelogFace};
+use super::super::{EntriesWanted, TailFrom, TimelogFace, TimelogRetention, TimelogTailFace};
 use super::{ServedStore, number, text};
 use crate::failure::{Failure, Result};
 use crate::output::cell::AsJson;
@@ -83,11 +83,93 @@ impl TimelogFace for ServedTimelog {
         Ok(Box::new(ServedRows { log: self.clone(), wanted }))
     }
 
+    fn tail(&self, from: &TailFrom) -> Result<Box<dyn TimelogTailFace>> {
+        let mut tail = ServedTail { log: self.clone(), from: from.clone(), found: Vec::new() };
+        // Says where it begins, and gives what is there by then.
+        tail.found = tail.ask(Some("0s"))?;
+        Ok(Box::new(tail))
+    }
+
+    fn set_retention(&self, change: &TimelogRetention) -> Result<()> {
+        let members = retention_members(change);
+        let request = self.store.server.request("PUT", &["timelogs", &self.name]);
+        request.send_json(&members.into())?;
+        Ok(())
+    }
+
     fn delete(&self, range: TimeRange) -> Result<u64> {
         // Without bounds a server would not know that all is meant.
         let from = range.from.or_else(|| range.to.is_none().then_some(i64::MIN));
         let request = self.store.server.request("DELETE", &["timelogs", &self.name, "entries"]);
         number(&with_range(request, TimeRange { from, ..range }).json()?, "entries")
+    }
+}
+
+/// What a body says of retention: what is null has no bound, what is missing stays.
+pub(super) fn retention_members(change: &TimelogRetention) -> Map<String, Value> {
+    let mut members = Map::new();
+    if change.keep_all || change.age_ns.is_some() {
+        let age = change.age_ns.map(|age| format!("{age}ns"));
+        members.insert("retention_age".to_owned(), age.into());
+    }
+    if change.keep_all || change.bytes.is_some() {
+        members.insert("retention_bytes".to_owned(), change.bytes.into());
+    }
+    members
+}
+
+/// Entries as they come to a server: asked for again and again, behind those that came. So one that starts anew leaves
+/// none out.
+struct ServedTail {
+    log: ServedTimelog,
+    from: TailFrom,
+    found: Vec<(Row, TailCursor)>,
+}
+
+impl ServedTail {
+    fn ask(&mut self, wait: Option<&str>) -> Result<Vec<(Row, TailCursor)>> {
+        let TailFrom { since, after, late } = self.from;
+        let text = |time: i64| time.to_string();
+        let request = self
+            .log
+            .store
+            .get(&["timelogs", &self.log.name, "tail"])
+            .with("late", late.to_string())
+            .with_some("wait", wait.map(str::to_owned))
+            .with_some("after", after.map(|after| after.to_string()))
+            .with_some("since", since.map(text));
+        let mut found = Vec::new();
+        let mut lines = request.lines()?;
+        while let Some(line) = lines.next_line()? {
+            let told: Told = serde_json::from_slice(line).map_err(|error| unread(&error))?;
+            let cursor: TailCursor = told.cursor.parse()?;
+            if told.time.is_some() {
+                found.push((row_of(line, self.log.codec)?, cursor));
+            }
+            // The last line has nothing else.
+            (self.from.after, self.from.since) = (Some(cursor), None);
+        }
+        Ok(found)
+    }
+}
+
+/// What a line of a tail has beside its value.
+#[derive(Deserialize)]
+struct Told {
+    cursor: String,
+    time: Option<i64>,
+}
+
+impl TimelogTailFace for ServedTail {
+    fn cursor(&self) -> TailCursor {
+        self.from.after.unwrap_or(TailCursor::behind(timestrata::SeqNo(0)))
+    }
+
+    fn next(&mut self) -> Result<Vec<(Row, TailCursor)>> {
+        if !self.found.is_empty() {
+            return Ok(std::mem::take(&mut self.found));
+        }
+        self.ask(None)
     }
 }
 

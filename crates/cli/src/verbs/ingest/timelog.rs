@@ -9,7 +9,7 @@ use timestrata::timelog::{Codec, EntryBatch, Unit};
 use timestrata::{Access, Io};
 
 use super::{CodecName, IngestArgs, OnError, Outcome, progress_bar};
-use crate::faces::{StoreFace, TimelogFace};
+use crate::faces::{NewTimelog, StoreFace, TimelogFace};
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::message::tell;
@@ -147,7 +147,8 @@ fn open_log(store: &dyn StoreFace, arguments: &IngestArgs) -> Result<Box<dyn Tim
         ));
     }
     let unit = arguments.log_unit.or(kept.map(|(_, unit)| unit));
-    store.create_timelog(&arguments.name, codec, unit.unwrap_or_default())
+    let wanted = NewTimelog { codec, unit: unit.unwrap_or_default(), ..NewTimelog::default() };
+    store.create_timelog(&arguments.name, &wanted)
 }
 
 /// A load under way.

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use timestrata::Access;
 use timestrata::logs::filter::Filter;
 
-use super::super::logs;
+use super::super::{logs, timelog};
 use super::TopicOfStore;
 use super::pattern::{Pattern, unescaped};
 use super::place::place;
@@ -80,10 +80,11 @@ pub(crate) struct ConsumeArgs {
     at: At,
 }
 
-/// Print the last records of a topic, or entries of a log, and wait for more.
+/// Print the last records of a topic, or entries of a log or a time log, and wait for more.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-'timestrata logs tail' follows only those entries of a log that a filter lets through.
+'timestrata logs tail' follows only those entries of a log that a filter lets through, 'timestrata timelog tail' from \
+a time or a place on.
 
 Examples:
   timestrata tail ./store payments --format json
@@ -91,7 +92,7 @@ Examples:
 pub(crate) struct TailArgs {
     #[command(flatten)]
     store: StoreArg,
-    /// The topic, or the log.
+    /// The topic, the log, or the time log.
     name: String,
     /// How many that are there already to begin with, of each partition.
     #[arg(long, value_name = "RECORDS", default_value_t = TAIL_RECORDS)]
@@ -206,7 +207,12 @@ pub(crate) fn run_tail(arguments: &TailArgs) -> Result<()> {
         let start = logs::TailStart::Last(last);
         return logs::follow(logs.as_ref(), Filter::default(), start, form, &interrupt);
     }
-    let topic = store.open(Access::Read, None)?.topic(name)?;
+    let opened = store.open(Access::Read, None)?;
+    if opened.kind_of(name)? == Some(Kind::Timelog) {
+        drop(opened);
+        return follow_a_timelog(arguments);
+    }
+    let topic = opened.topic(name)?;
     let mut records = topic.read(&Start::At(None, StartPlace::Last(*last)))?;
     let behind = b"\n".to_vec();
     let form = match format {
@@ -217,6 +223,21 @@ pub(crate) fn run_tail(arguments: &TailArgs) -> Result<()> {
     let null = Vec::new();
     let of = Printed { topic: name, form, null, limit: None, is_following: true, ends: None };
     print(records.as_mut(), &of)
+}
+
+fn follow_a_timelog(arguments: &TailArgs) -> Result<()> {
+    let form = match arguments.form.get() {
+        RecordFormat::Text => timelog::EntryForm::Text,
+        RecordFormat::Json => timelog::EntryForm::Json,
+        RecordFormat::Keyed => {
+            let message = format!("'{}' is a time log: its entries have no keys", arguments.name);
+            return Err(Failure::usage(message, "say --format text or json"));
+        }
+    };
+    let interrupt = Interrupt::listen()?;
+    let store = arguments.store.open(Access::Read, Some(&interrupt))?;
+    let begin = timelog::TailBegin::Last(usize::try_from(arguments.last).unwrap_or(usize::MAX));
+    timelog::follow(store.timelog(&arguments.name)?.as_ref(), begin, form, false, &interrupt)
 }
 
 fn listening_for_a_log(arguments: &TailArgs) -> Result<Option<Interrupt>> {

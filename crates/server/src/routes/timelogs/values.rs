@@ -301,8 +301,18 @@ impl EntryWriter {
         self.out.len()
     }
 
+    /// Appends what is not an entry.
+    pub(super) fn push_text(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
     /// Appends an entry of a block.
     pub(super) fn write(&mut self, block: &EntryBlock, row: usize) {
+        self.write_at(block, row, None);
+    }
+
+    /// The same, with the place behind it.
+    pub(super) fn write_at(&mut self, block: &EntryBlock, row: usize, cursor: Option<&str>) {
         let Some(time) = block.times().get(row) else { return };
         if self.count > 0 && !self.has_lines {
             self.out.push(',');
@@ -321,6 +331,9 @@ impl EntryWriter {
                 Codec::Json => self.write_json(value),
                 _ => self.out.push_str(&bytes_json(value).to_string()),
             },
+        }
+        if let Some(cursor) = cursor {
+            self.out.push_str(&format!(r#","cursor":"{cursor}""#));
         }
         self.out.push('}');
         if self.has_lines {
