@@ -76,23 +76,27 @@ impl Engine {
         let mut manifest = self.lock_manifest()?;
         let last_seq = self.core.lock().last_seq;
         let mut altered = Vec::with_capacity(wanted.len());
-        let mut ops = Vec::new();
+        let mut definitions = Vec::with_capacity(wanted.len());
         for (slot, id, schema) in wanted {
             let old = {
                 let core = self.core.lock();
                 Arc::clone(&core.at(slot, id).ok_or_else(|| no_stream(id))?.stream)
             };
             let (definition, new) = as_stored(id, old.altered(schema)?.spec())?;
-            let altered_one = Altered { slot, old, new };
-            if let Some(factor) = altered_one.factor() {
-                check_times(manifest.state(), &altered_one.old, factor)?;
-                ops.push(ManifestOp::RefineTimes { stream: id, factor });
+            let one = Altered { slot, old, new };
+            if let Some(factor) = one.factor() {
+                check_times(manifest.state(), &one.old, factor)?;
             }
-            ops.push(ManifestOp::AlterStream(definition));
-            altered.push(altered_one);
+            definitions.push(definition);
+            altered.push(one);
         }
         let mut edit = Edit::begin(self, &mut manifest);
-        ops.into_iter().for_each(|op| edit.change(op));
+        for (one, definition) in altered.iter().zip(definitions) {
+            if let Some(factor) = one.factor() {
+                edit.change(ManifestOp::RefineTimes { stream: definition.id, factor });
+            }
+            edit.change(ManifestOp::AlterStream(definition));
+        }
         edit.waits_for(last_seq);
         edit.commit()?.recycle();
         self.show_altered(&manifest, altered)
