@@ -48,7 +48,22 @@ pub struct TailOptions {
     pub look_every: Option<Duration>,
 }
 
-/// Follows a time log from a place on. See [`Timelog::tail`].
+/// Follows a time log from a place on. Made by [`Timelog::tail`].
+///
+/// ```
+/// # use std::time::Duration;
+/// # use timestrata_engine::{Settings, Store};
+/// # use timestrata_timelog::{TailOptions, Timelog, TimelogOptions};
+/// # fn main() -> timestrata_engine::Result<()> {
+/// # let store = Store::memory(Settings::default())?;
+/// # let log = Timelog::create(&store, "door", TimelogOptions::default())?;
+/// let mut tail = log.tail(&TailOptions::default())?;
+/// let place = tail.cursor();
+/// assert!(tail.next(Duration::ZERO)?.is_none());
+/// assert!(!place.has_late());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Tail {
     log: Timelog,
@@ -70,7 +85,17 @@ enum State {
 
 /// Entries that a [`Tail`] gives at once: at least one.
 ///
-/// See [`Timelog::tail`] for an example.
+/// ```
+/// # use timestrata_timelog::TailBlock;
+/// fn places(found: &TailBlock) -> Vec<String> {
+///     let mut place = found.begin;
+///     let behind = found.block.times().iter().map(|time| {
+///         place.advance(*time);
+///         place.to_string()
+///     });
+///     behind.collect()
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct TailBlock {
     /// The entries, in their order.

@@ -51,7 +51,7 @@ pub(crate) struct TimelogTail {
 #[derive(Debug)]
 enum Kind {
     Memory(MemoryTail),
-    Stored(StoredTail),
+    Stored(Box<StoredTail>),
 }
 
 /// What came of a look.
@@ -101,7 +101,7 @@ impl TimelogTail {
             Some(stored) => {
                 let stored = log.get().renewed(stored)?;
                 let options = TailOptions { since, after, late, look_every };
-                Kind::Stored(StoredTail::begin(log.py(), stored, options, name)?)
+                Kind::Stored(Box::new(StoredTail::begin(log.py(), stored, options, name)?))
             }
             None if name.is_some() => {
                 return Err(invalid("a log in memory keeps no places: leave out name"));
