@@ -9,14 +9,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
-use arrow_schema::DataType;
-use timestrata_engine::{Access, Cell, Durability, Io, Maintenance, Settings, Store};
+use arrow_schema::{DataType, Field};
+use timestrata_engine::{Access, Cell, Durability, Io, Maintenance, Retention, Settings, Store};
 use timestrata_graph::{BlockId, Edge, EdgeKey, Graph, GraphChanges, GraphOptions, NewBlock};
 use timestrata_io::OpenMode;
 use timestrata_logs::{Level, Logs, LogsOptions, NewEntry};
 use timestrata_merkle::{KeyName, Signer};
 use timestrata_table::{Table, TableOptions, WriteOptions};
-use timestrata_timelog::{EntryBatch, Timelog, TimelogOptions, ValueColumns};
+use timestrata_timelog::{Codec, EntryBatch, Timelog, TimelogOptions, Unit, ValueColumns};
 use timestrata_topic::{
     Consumer, ConsumerOptions, PollLimits, Record, SendOptions, Topic, TopicOptions,
     TopicPartition, TopicRetention,
@@ -25,6 +25,8 @@ use timestrata_topic::{
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const START_MS: i64 = 1_700_000_000_000;
+/// Encoded values, a line each in hexadecimal digits.
+const VALUES: &str = include_str!("golden_values.txt");
 
 fn main() -> Result {
     let target = std::env::args().nth(1).ok_or("usage: write_golden_models DIR")?;
@@ -86,20 +88,55 @@ fn put_logs(store: &Store, round: i64) -> Result {
 }
 
 fn put_timelogs(store: &Store, round: i64) -> Result {
-    let [door, floats] = describe::TIMELOGS;
-    let door = Timelog::create(store, door, TimelogOptions::default())?;
+    let door = Timelog::create(store, "door", TimelogOptions::default())?;
     let mut batch = EntryBatch::new();
     for at in 0..5 {
         batch.push_value(START_MS + 10 * at + round, &("state", at, round))?;
     }
     door.extend_batch(batch, Durability::Written)?;
     door.delete_range(START_MS + 10..START_MS + 20)?;
+    put_values(store, round)?;
+    put_trades(store, round)?;
     let columns = ValueColumns::scalar(DataType::Float64)?;
-    let floats = Timelog::create(store, floats, TimelogOptions::typed(columns))?;
+    let floats = Timelog::create(store, "floats", TimelogOptions::typed(columns))?;
     for at in 0..4 {
         let value = [Cell::Int(START_MS - at), Cell::Float(at as f64 / 3.0)];
         floats.append_cells(&value, Durability::Written)?;
     }
+    Ok(())
+}
+
+/// What the codec of plain values writes of Python's objects, one of each kind: `python/tests/test_golden_values.py` reads
+/// them. In a log that refuses times before one, and says what it may lose.
+fn put_values(store: &Store, round: i64) -> Result {
+    let options = TimelogOptions {
+        codec: Codec::Cbor,
+        unit: Unit::Nano,
+        min_time: Some(-1),
+        retention: Some(Retention { age_ns: None, bytes: Some(1 << 40) }),
+        ..TimelogOptions::default()
+    };
+    let log = Timelog::create(store, "values", options)?;
+    let mut batch = EntryBatch::new();
+    for (time, hex) in (0..).zip(VALUES.lines()) {
+        let bytes = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16));
+        batch.push(1_000 * round + time, &bytes.collect::<std::result::Result<Vec<u8>, _>>()?)?;
+    }
+    log.extend_batch(batch, Durability::Written)?;
+    Ok(())
+}
+
+/// A typed log that got a column when it had entries.
+fn put_trades(store: &Store, round: i64) -> Result {
+    if round == 0 {
+        let price = ValueColumns::record([Field::new("price", DataType::Float64, false)])?;
+        let log = Timelog::create(store, "trades", TimelogOptions::typed(price))?;
+        log.append_cells(&[Cell::Int(START_MS), Cell::Float(7.5)], Durability::Written)?;
+        log.add_columns(&[Field::new("shares", DataType::Int64, true).into()])?;
+    }
+    let log = Timelog::open(store, "trades")?;
+    let cells = [Cell::Int(START_MS + 1), Cell::Float(8.0), Cell::Int(round)];
+    log.append_cells(&cells, Durability::Written)?;
     Ok(())
 }
 

@@ -12,8 +12,6 @@ use timestrata_table::{Table, TableScan};
 use timestrata_timelog::Timelog;
 use timestrata_topic::{Records, Topic};
 
-/// Time logs of a golden store, by name.
-pub(crate) const TIMELOGS: [&str; 2] = ["door", "floats"];
 /// The producer that numbers what it sends.
 pub(crate) const PRODUCER: &str = "sensor";
 /// Of a long partition each so-manieth record is shown.
@@ -22,9 +20,13 @@ const SHOWN_EACH: u64 = 37;
 /// Everything that the models say of the store.
 pub(crate) fn describe(store: &Store) -> String {
     let mut text = String::new();
-    for name in TIMELOGS {
-        let log = Timelog::open(store, name).unwrap();
-        writeln!(text, "time log {name}: {:?}, {:?}", log.codec(), log.unit()).unwrap();
+    for name in Timelog::names(store) {
+        let log = Timelog::open(store, &name).unwrap();
+        write!(text, "time log {name}: {:?}, {:?}", log.codec(), log.unit()).unwrap();
+        if let Some(min_time) = log.min_time_allowed() {
+            write!(text, ", from {min_time} on, {:?}", log.retention().unwrap()).unwrap();
+        }
+        text.push('\n');
         let blocks = log.range(..).unwrap().blocks();
         put_rows(&mut text, blocks.map(|block| block.unwrap().record_batch().clone()));
     }
