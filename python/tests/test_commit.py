@@ -53,6 +53,46 @@ def test_five_models_change_in_one_commit(tmp_path: Path) -> None:
         assert store.graph("code").edge_count() == 3
 
 
+def test_offsets_and_what_all_models_take_are_one_commit(tmp_path: Path) -> None:
+    with timestrata.open(tmp_path / "store") as store:
+        raw = store.topic("raw")
+        raw.send_batch(["1", "2", "3"])
+        models = (
+            store.table("rooms"),
+            store.topic("events"),
+            store.logs("app"),
+            store.graph("code"),
+            store.timelog("door"),
+        )
+        rooms, events, app, code, door = models
+        with raw.consumer("sums") as consumer:
+            records = consumer.poll()
+            also: list[tuple[Any, Any]] = [
+                (door, [(1, "opened")]),
+                (rooms, {"time": "2024-05-01", "celsius": 20.5}),
+                (events, ["seen"]),
+                (app, ["measured"]),
+                (code, ["measure()"]),
+            ]
+            before = store.last_commit()
+            consumer.commit(records[1], also=also)
+            assert store.last_commit() == before + 1
+            assert consumer.committed() == 2 and set(counts(store).values()) == {1}
+            # An offset that would go back, and what a model doesn't take: nothing of all is there.
+            with pytest.raises(timestrata.ConflictError):
+                consumer.commit(records[0], also=also)
+            with pytest.raises(TypeError, match="not of str"):
+                consumer.commit(also=[("door", [(2, "closed")]), *also])
+            with pytest.raises(TypeError):
+                consumer.commit(also=[*also, (door, [("no time", 1)])])
+            with timestrata.open() as elsewhere, pytest.raises(ValueError, match="another store"):
+                consumer.commit(also=[(elsewhere.timelog("door"), [(1, "x")])])
+            assert consumer.committed() == 2 and set(counts(store).values()) == {1}
+            # Without a record: all that was given.
+            consumer.commit(also=[(door, [(2, "closed")])])
+            assert consumer.committed() == 3 and len(door) == 2
+
+
 def test_a_block_that_raises_changes_and_makes_nothing() -> None:
     store = timestrata.open()
     with pytest.raises(KeyError), store.commit() as commit:

@@ -65,6 +65,23 @@ def test_producers_send_once(either: Any) -> None:
         topic.producer().send("f", sequence=0)
 
 
+def test_a_batch_over_partitions_is_sent_once(either: Any) -> None:
+    topic = either.topic("spread", partitions=3)
+    producer = topic.producer(producer_id="till-1")
+    batch = [{"key": str(number), "value": str(number)} for number in range(30)]
+    first = producer.send_batch(batch, sequence={0: 0, 1: 0, 2: 0})
+    assert producer.send_batch(batch, sequence={0: 0, 1: 0, 2: 0}) == first
+    assert sum(len(topic.offsets(partition)) for partition in range(3)) == 30
+    with pytest.raises(timestrata.InvalidArgumentError, match="sequence for each"):
+        producer.send_batch(batch, sequence=0)
+    with pytest.raises(timestrata.ConflictError, match="were sent before"):
+        producer.send_batch(batch, sequence={0: producer.next_sequence(0), 1: 0, 2: 0})
+    # Whoever says none sends other records, each behind the last.
+    assert producer.send_batch(batch) != first
+    with pytest.raises(timestrata.InvalidArgumentError):
+        topic.producer().send_batch(batch, sequence={0: 0})
+
+
 def test_a_group_goes_on_where_it_was(either: Any) -> None:
     topic = either.topic("read")
     topic.send_batch([str(number) for number in range(10)])

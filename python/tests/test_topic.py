@@ -382,6 +382,25 @@ def test_trees_are_consistent_and_exported(tmp_path: Path) -> None:
         assert topic.export_tiles(tmp_path / "out") == done
 
 
+def test_exports_of_a_topic_that_keeps_entries_stay_whole(tmp_path: Path) -> None:
+    key = timestrata.SigningKey.generate(tmp_path / "key", "example.org/log")
+    with timestrata.open(tmp_path / "s") as store:
+        topic = store.topic("t", keep_entries=True)
+        assert topic.describe()["keep_entries"] is True
+        topic.send_batch({"key": str(n % 3), "value": str(n)} for n in range(600))
+        before = topic.entry(4)
+        topic.set_retention(records=50, compact=True)
+        assert topic.retain()["expired"] == 550
+        topic.checkpoint(key)
+        # Three tiles of leaves, three of entries, and the one above.
+        assert topic.export_tiles(tmp_path / "out") == {"size": 600, "tiles": 7, "gone": 0}
+        bundle = (tmp_path / "out" / "tile" / "entries" / "000").read_bytes()
+        assert before in bundle
+        assert topic.get(4) is None and topic.entry(4) == before
+        with pytest.raises(timestrata.AlreadyExistsError, match="keep_entries"):
+            store.topic("t", keep_entries=False)
+
+
 def test_all_partitions_are_signed_and_checkpoints_held_against_each_other(tmp_path: Path) -> None:
     key = timestrata.SigningKey.generate(tmp_path / "key", "example.org/log")
     with timestrata.open(tmp_path / "s") as store:

@@ -373,6 +373,7 @@ class Store:
         compact: bool | None = None,
         retention_groups_age: float | None = None,
         compression: str | None = None,
+        keep_entries: bool | None = None,
         create: bool = True,
     ) -> Topic: ...
     def topics(self) -> list[str]: ...
@@ -1380,7 +1381,7 @@ class Producer:
         partition: int | None = None,
         durability: Literal["synced", "written"] | None = None,
         expected_offset: int | None = None,
-        sequence: int | None = None,
+        sequence: int | Mapping[int, int] | None = None,
         also: Sequence[tuple[Table, Rowlike]] | None = None,
     ) -> list[Receipt]: ...
     def send_batch_async(
@@ -1390,7 +1391,7 @@ class Producer:
         partition: int | None = None,
         durability: Literal["synced", "written"] | None = None,
         expected_offset: int | None = None,
-        sequence: int | None = None,
+        sequence: int | Mapping[int, int] | None = None,
         also: Sequence[tuple[Table, Rowlike]] | None = None,
     ) -> Coroutine[Any, Any, list[Receipt]]: ...
     def next_sequence(self, partition: int = 0) -> int: ...
@@ -1427,7 +1428,7 @@ class Consumer:
         self,
         record: Record | None = None,
         *,
-        also: Sequence[tuple[Table, Rowlike]] | None = None,
+        also: Sequence[tuple[Table | Topic | Logs | Graph | Timelog, Any]] | None = None,
     ) -> None: ...
     def close(self) -> None: ...
     def _fill(self, seconds: float) -> bool: ...

@@ -196,6 +196,9 @@ fn put_topics(store: &Store, round: i64) -> Result {
     let short = Topic::create(store, "short", &options)?;
     send(&short, 0, round, 400)?;
     short.retain()?;
+    let whole = Topic::create(store, "whole", &TopicOptions { keep_entries: true, ..options })?;
+    send(&whole, 0, round, 90)?;
+    whole.retain()?;
     Ok(())
 }
 

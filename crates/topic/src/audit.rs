@@ -8,6 +8,7 @@ use timestrata_engine::{Error, ErrorKind, Result, RunningQuery};
 use timestrata_merkle::{Checkpoint, Edge, Hash, Note, Place, TileKind};
 
 use super::Topic;
+use super::entries::KeptEntries;
 use super::partition::Partition;
 use super::record::Records;
 use super::retain::records;
@@ -95,7 +96,7 @@ impl Topic {
     fn audited(&self, partition: u32, query: Option<&RunningQuery>) -> Result<Audited> {
         let part = self.partition(partition)?;
         let tree = PartitionTree::copy(&part, &self.store)?;
-        let snapshot = self.store.snapshot_of(part.records)?;
+        let snapshot = part.snapshot(&self.store)?;
         let mut findings = Findings::default();
         let (kept, size) = (self.offsets(partition)?.start, tree.size());
         let mut leaves = Leaves { tree: &tree, tile: None, query };
@@ -109,6 +110,13 @@ impl Topic {
                     findings.add(format!("the record at offset {offset} was altered"));
                 }
                 counted += 1;
+            }
+        }
+        let mut leaves = Leaves { tree: &tree, tile: None, query };
+        for kept in KeptEntries::of(&snapshot, &part, 0..size)? {
+            let (offset, entry) = kept?;
+            if Hash::of_leaf(&entry) != leaves.at(offset)? {
+                findings.add(format!("the kept entry at offset {offset} was altered"));
             }
         }
         let root = rebuilt(&tree, query, &mut findings)?;

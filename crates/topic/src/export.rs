@@ -5,6 +5,7 @@ use std::path::Path;
 use timestrata_engine::{Error, ErrorKind, Io, Result, Snapshot};
 use timestrata_merkle::{Place, TILE_HEIGHT, Tile, TileKind, tiles_of};
 
+use super::entries::KeptEntries;
 use super::partition::Partition;
 use super::record::Records;
 use super::retain::records;
@@ -39,7 +40,7 @@ pub struct ExportedTiles {
     pub size: u64,
     /// Files of hashes and of entries that are there now.
     pub tiles: u64,
-    /// Files of entries that can't be made, as not all of their records are kept.
+    /// Files of entries that can't be made, as not all of their records are kept, nor their entries alone.
     pub gone: u64,
 }
 
@@ -54,7 +55,7 @@ impl Topic {
         let part = self.partition(partition)?;
         let (note, checkpoint) = self.stored_checkpoint(partition, "")?;
         let tree = PartitionTree::copy(&part, &self.store)?;
-        let snapshot = self.store.snapshot_of(part.records)?;
+        let snapshot = part.snapshot(&self.store)?;
         let mut done = ExportedTiles { size: checkpoint.size, ..ExportedTiles::default() };
         for tile in tiles_of(checkpoint.size) {
             let path = out.join(tile.to_string());
@@ -75,7 +76,7 @@ impl Topic {
     }
 
     /// One of the files that [`export_tiles`](Self::export_tiles) writes, as bytes, which never change; `None` for one
-    /// that the last checkpoint doesn't cover, and for entries that are not all kept.
+    /// that the last checkpoint doesn't cover, and for entries that are not all kept ([`keep_entries`](super::TopicOptions::keep_entries)).
     ///
     /// ```
     /// use timestrata_engine::{Settings, Store};
@@ -110,7 +111,7 @@ impl Topic {
             return Ok(None);
         }
         let tree = PartitionTree::copy(&part, &self.store)?;
-        bytes_of(&part, &tree, &self.store.snapshot_of(part.records)?, tile)
+        bytes_of(&part, &tree, &part.snapshot(&self.store)?, tile)
     }
 }
 
@@ -142,22 +143,26 @@ fn hashes(tree: &PartitionTree<'_>, level: u8, tile: &Tile) -> Result<Vec<u8>> {
 
 /// Entries with their lengths before them; `None` if not all are kept.
 fn entries(partition: &Partition, snapshot: &Snapshot, tile: &Tile) -> Result<Option<Vec<u8>>> {
-    let (mut bytes, mut entry, mut next) = (Vec::new(), Vec::new(), tile.leaves().start);
+    // Of most tiles all records or none are gone.
+    let mut entries = KeptEntries::of(snapshot, partition, tile.leaves())?.into_map()?;
     for batch in records(snapshot, partition.records, tile.leaves())? {
         for (offset, record) in Records::of(&batch?)?.iter() {
-            if offset != next {
-                return Ok(None);
-            }
-            let time = record.timestamp_ns.unwrap_or_default();
+            let (time, mut entry) = (record.timestamp_ns.unwrap_or_default(), Vec::new());
             partition.entry(offset, time, &record, &mut entry)?;
-            // An envelope is far below what 16 bits count: its longest part is a topic's name.
-            let length = u16::try_from(entry.len()).map_err(|_| {
-                Error::new(ErrorKind::InvalidData, format!("the entry {offset} is too long"))
-            })?;
-            bytes.extend(length.to_be_bytes());
-            bytes.extend(&entry);
-            next += 1;
+            entries.insert(offset, entry);
         }
     }
-    Ok((next == tile.leaves().end).then_some(bytes))
+    if !entries.keys().copied().eq(tile.leaves()) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    for (offset, entry) in entries {
+        // An envelope is far below what 16 bits count: its longest part is a topic's name.
+        let length = u16::try_from(entry.len()).map_err(|_| {
+            Error::new(ErrorKind::InvalidData, format!("the entry {offset} is too long"))
+        })?;
+        bytes.extend(length.to_be_bytes());
+        bytes.extend(entry);
+    }
+    Ok(Some(bytes))
 }

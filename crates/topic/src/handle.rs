@@ -15,11 +15,11 @@ use timestrata_values::name;
 use super::epochs::Epochs;
 use super::hub::Hub;
 use super::options::{self, TopicOptions, TopicRetention};
-use super::partition::{Partition, records_name, tiles_name};
+use super::partition::{Partition, entries_name, records_name, tiles_name};
 use super::partitioner::partition_of;
 use super::record::{Record, record_schema};
 use super::tiles;
-use super::{retain, state};
+use super::{entries, retain, state};
 
 /// Records of a block: what is verified for the first read of one of them, and when a partition is
 /// opened.
@@ -349,7 +349,9 @@ fn parts(topic: &str, partitions: Range<u32>, options: &TopicOptions) -> Vec<Str
     let of_partition = |partition| {
         let records = StreamSpec::new(records_name(topic, partition), record_schema());
         let tiles = tiles::spec(tiles_name(topic, partition));
-        [StreamSpec { properties: properties.clone(), run_format, ..records }, tiles]
+        let kept = options.keep_entries.then(|| entries::spec(entries_name(topic, partition)));
+        let records = StreamSpec { properties: properties.clone(), run_format, ..records };
+        [records, tiles].into_iter().chain(kept)
     };
     partitions.flat_map(of_partition).collect()
 }

@@ -46,6 +46,7 @@ mod audit;
 mod checkpoint;
 mod commit_part;
 mod consumer;
+mod entries;
 mod envelope;
 mod epochs;
 mod export;

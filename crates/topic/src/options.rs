@@ -17,6 +17,7 @@ const BYTES_PROPERTY: &str = "retention_bytes";
 const RECORDS_PROPERTY: &str = "retention_records";
 const GROUPS_PROPERTY: &str = "retention_groups_ns";
 const COMPACT_PROPERTY: &str = "compact";
+const ENTRIES_PROPERTY: &str = "keep_entries";
 
 /// Most partitions of a topic.
 pub const PARTITIONS_MAX: u32 = 4_096;
@@ -117,6 +118,10 @@ pub struct TopicOptions {
     /// decoding. With `Some` they lie in Parquet files: less room where records repeat, and a record that the cache
     /// lacks costs the decoding of a block of 4,096.
     pub compression: Option<RunCompression>,
+    /// Whether the entries of records that are thrown away stay: their places, times and hashes of their parts, 24 bytes and
+    /// the topic's name, and 32 for each part. Exports stay whole then, and audits and proofs of such records can be
+    /// made to the last bit; their keys and values are gone.
+    pub keep_entries: bool,
 }
 
 impl Default for TopicOptions {
@@ -127,6 +132,7 @@ impl Default for TopicOptions {
             stamp: Stamp::default(),
             retention: TopicRetention::default(),
             compression: None,
+            keep_entries: false,
         }
     }
 }
@@ -214,7 +220,7 @@ impl TopicOptions {
     }
 
     /// All of it for people, in words that all faces have.
-    fn shown(&self) -> [(&'static str, String); 9] {
+    fn shown(&self) -> [(&'static str, String); 10] {
         fn or_none(value: Option<impl Display>) -> String {
             value.map_or_else(|| "none".to_owned(), |value| value.to_string())
         }
@@ -230,6 +236,7 @@ impl TopicOptions {
             ("compact", compact.to_string()),
             ("retention_groups_age", or_none(groups_age_ns.map(seconds))),
             ("compression", or_none(self.compression)),
+            ("keep_entries", self.keep_entries.to_string()),
         ]
     }
 
@@ -245,6 +252,7 @@ impl TopicOptions {
             property(COMPACT_PROPERTY, compact),
         ];
         properties.extend(self.compression.map(|packed| property(COMPRESSION_PROPERTY, packed)));
+        properties.extend(self.keep_entries.then(|| property(ENTRIES_PROPERTY, true)));
         let limits = [
             (AGE_PROPERTY, age_ns),
             (BYTES_PROPERTY, bytes),
@@ -279,6 +287,7 @@ impl TopicOptions {
                 groups_age_ns: number(stream, GROUPS_PROPERTY)?,
             },
             compression: stream.property(COMPRESSION_PROPERTY).map(|_| stream.compression()),
+            keep_entries: stream.property(ENTRIES_PROPERTY) == Some("true"),
         })
     }
 }

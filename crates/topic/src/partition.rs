@@ -18,6 +18,7 @@ use timestrata_io::sync::{Mutex, MutexGuard};
 use timestrata_merkle::{Edge, Hash, Place, TILE_HEIGHT, Tile, TileKind};
 
 use super::envelope::{RecordPlace, write_envelope};
+use super::options::TopicOptions;
 use super::record::{self, Record, Records, record_schema};
 use super::sender::Sender;
 use super::state::{self, StateKind};
@@ -35,6 +36,8 @@ pub(super) struct Partition {
     pub(super) state: StreamId,
     pub(super) records: StreamId,
     pub(super) tiles: StreamId,
+    /// Entries of records that are gone, where the topic keeps them.
+    pub(super) entries: Option<StreamId>,
     pub(super) schema: SchemaRef,
     live: Mutex<Live>,
 }
@@ -45,6 +48,10 @@ pub(super) fn records_name(topic: &str, partition: u32) -> String {
 
 pub(super) fn tiles_name(topic: &str, partition: u32) -> String {
     format!("{topic}/{partition}t")
+}
+
+pub(super) fn entries_name(topic: &str, partition: u32) -> String {
+    format!("{topic}/{partition}e")
 }
 
 /// What of a partition is in memory.
@@ -78,12 +85,14 @@ impl Partition {
                 ),
             )),
         };
+        let keeps_entries = TopicOptions::of(topic)?.keep_entries;
         Ok(Self {
             topic: name.to_owned(),
             number,
             state: topic.id(),
             records: id(records_name(name, number))?,
             tiles: id(tiles_name(name, number))?,
+            entries: keeps_entries.then(|| id(entries_name(name, number))).transpose()?,
             schema: record_schema(),
             live: Mutex::default(),
         })
@@ -105,7 +114,8 @@ impl Partition {
 
     /// All that the partition is made of, at one instant; the store may have thousands of others.
     pub(super) fn snapshot(&self, store: &Store) -> Result<Snapshot> {
-        store.snapshot_of_streams(&[self.state, self.records, self.tiles])
+        let parts = [self.state, self.records, self.tiles];
+        store.snapshot_of_streams(&parts.into_iter().chain(self.entries).collect::<Vec<_>>())
     }
 
     /// Its full tiles as a snapshot has them.

@@ -9,12 +9,16 @@ use timestrata_engine::{
 use timestrata_merkle::Hash;
 
 use super::Topic;
+use super::entries::KeptEntries;
 use super::group::TopicPartition;
 use super::partition::Partition;
 use super::record::Records;
 use super::retain::range;
 use super::tiles::WIDTH;
 use super::tree::PartitionTree;
+
+/// Records that are given at once before damaged ones: they are read several times to find where these begin.
+const BEFORE_DAMAGE_MAX: u64 = 4_096;
 
 /// The records of a partition at one moment.
 ///
@@ -113,7 +117,10 @@ impl Topic {
         match snapshot.get(partition.records, &[Cell::UInt(offset)]) {
             // A scan is given rows of a damaged block that are whole themselves.
             Err(error) if error.kind() == ErrorKind::Corruption => {
-                let spec = ScanSpec { range: range(offset..offset + 1), ..ScanSpec::default() };
+                let spec = ScanSpec {
+                    range: range(offset..offset.saturating_add(1)),
+                    ..ScanSpec::default()
+                };
                 let rows = snapshot.collect(partition.records, &spec).map_err(|_| error)?;
                 Ok((rows.num_rows() == 1).then_some(Row { batch: rows, index: 0 }))
             }
@@ -131,7 +138,8 @@ impl Topic {
     ) -> Result<Option<RecordBatch>> {
         let part = self.partition(partition)?;
         let snapshot = self.store.snapshot_of(part.records)?;
-        let most = from.saturating_add(u64::try_from(limit).unwrap_or(u64::MAX));
+        let limit = u64::try_from(limit).unwrap_or(u64::MAX).min(BEFORE_DAMAGE_MAX);
+        let most = from.saturating_add(limit);
         let read = |end: u64| {
             let spec = ScanSpec { range: range(from..end), ..ScanSpec::default() };
             snapshot.collect(part.records, &spec)
@@ -158,12 +166,14 @@ impl Topic {
                 _ => open,
             };
             let (first, behind) = (at(piece.lo, offset), at(piece.hi, end));
-            if is_readable(first..behind) {
+            if is_readable(first..first.saturating_add(1)) {
                 return Ok(first);
             }
-            // Records are read by blocks of many: a look here and there finds where a block ends.
+            // Many are damaged together: a look here and there finds where these end.
             let mut unreadable = first;
-            while let Some(next) = Some(unreadable + WIDTH).filter(|next| *next < behind) {
+            let last = behind.saturating_sub(1);
+            while unreadable < last {
+                let next = last.min(unreadable + WIDTH);
                 if is_readable(next..next + 1) {
                     return Ok(first_where(unreadable + 1..next, |at| is_readable(at..at + 1)));
                 }
@@ -190,12 +200,17 @@ impl Topic {
     /// The bytes that a record is hashed as, which are the entry of its partition's tree.
     ///
     /// # Errors
-    /// `OutOfRange` if there is no record at this offset (any more).
+    /// `OutOfRange` if there is no record at this offset (any more), and its entry isn't kept.
     pub fn entry(&self, partition: u32, offset: u64) -> Result<Vec<u8>> {
         let part = self.partition(partition)?;
         let missing =
             || Error::new(ErrorKind::OutOfRange, format!("{part} has no record {offset}"));
-        let records = self.get(partition, offset)?.ok_or_else(missing)?;
+        let Some(records) = self.get(partition, offset)? else {
+            let snapshot = part.snapshot(&self.store)?;
+            let behind = offset.saturating_add(1);
+            let mut kept = KeptEntries::of(&snapshot, &part, offset..behind)?;
+            return kept.next().ok_or_else(missing)?.map(|(_, entry)| entry);
+        };
         let (offset, record) = records.get(0).ok_or_else(missing)?;
         let mut entry = Vec::new();
         part.entry(offset, record.timestamp_ns.unwrap_or_default(), &record, &mut entry)?;

@@ -2,7 +2,8 @@
 //! record of each key.
 //!
 //! Records are deleted, their hashes are kept: every proof that could be made before can still be made. If
-//! deleted records belong to a tile that is not full yet, their hashes are kept with the partition's floor.
+//! deleted records belong to a tile that is not full yet, their hashes are kept with the partition's floor. Topics that
+//! keep entries get those of the records in the same commit.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use timestrata_engine::{
 };
 
 use super::Topic;
+use super::entries::GoneEntries;
 use super::hub::Hub;
 use super::last_of_key::{Keys, last_of_each_key};
 use super::options::TopicRetention;
@@ -25,6 +27,8 @@ use super::tiles;
 
 /// A key whose record is gone stays told as gone for this long: consumers that are behind learn of it.
 const TOMBSTONE_NS: i64 = 24 * 3_600 * 1_000_000_000;
+/// Records whose entries are kept go in commits of so many: what one holds in memory, and keeps senders waiting for.
+const ENTRIES_A_COMMIT: u64 = 65_536;
 /// How often all topics are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -146,17 +150,41 @@ impl Topic {
             let seen = self.seen(&old, now_ns)?;
             floor = floor.max(old.floor_by_age(now_ns.saturating_sub(age), seen)?);
         }
-        if floor == kept.start {
-            return Ok(0);
+        let mut from = kept.start;
+        while from < floor {
+            let next = match partition.entries {
+                Some(_) => floor.min(from.saturating_add(ENTRIES_A_COMMIT)),
+                None => floor,
+            };
+            self.move_floor(partition, &old.snapshot, from..next)?;
+            from = next;
         }
+        Ok(floor - kept.start)
+    }
+
+    /// Throws away the records before the end of a range, which begins at the floor.
+    fn move_floor(&self, partition: &Partition, at: &Snapshot, gone: Range<u64>) -> Result<()> {
+        let floor = gone.end;
+        let mut entries = GoneEntries::new(partition);
+        if partition.entries.is_some() {
+            for batch in records(at, partition.records, gone)? {
+                for (offset, record) in Records::of(&batch?)?.iter() {
+                    entries.add(offset, &record)?;
+                }
+            }
+        }
+        let entries = entries.into_rows()?;
         let mut live = partition.lock(&self.store)?;
         let hashes = live.partial_below(floor).iter().flat_map(|hash| hash.0).collect();
         let gone = KeyRange { lo: None, hi: Some(LeadKey::Offset(floor)) };
         let mut changes = Changes::new().delete_range(partition.records, gone);
+        if let Some((stream, rows)) = entries {
+            changes = changes.insert(stream, rows);
+        }
         self.mark(StateKind::Floor, partition, floor, Some(hashes), &mut changes)?;
         self.store.commit(changes, Durability::Written)?;
         live.set_floor(floor);
-        Ok(floor - kept.start)
+        Ok(())
     }
 
     /// Up to where records were there at some moment, if that is needed to tell how old one is: the
@@ -227,10 +255,18 @@ impl Topic {
         bulk.delete_range(partition.records, all)?;
         for batch in records(&snapshot, partition.records, floor..end)? {
             let batch = batch?;
-            let mask: BooleanArray = Records::of(&batch)?
-                .iter()
-                .map(|(offset, record)| stays(offset, &record).map(Some))
-                .collect::<Result<_>>()?;
+            let (mut entries, mut mask) = (GoneEntries::new(partition), Vec::new());
+            for (offset, record) in Records::of(&batch)?.iter() {
+                let is_kept = stays(offset, &record)?;
+                mask.push(is_kept);
+                if !is_kept {
+                    entries.add(offset, &record)?;
+                }
+            }
+            if let Some((stream, rows)) = entries.into_rows()? {
+                bulk.insert(stream, rows)?;
+            }
+            let mask = BooleanArray::from(mask);
             gone += mask.false_count() as u64;
             let rows = filter_record_batch(&batch, &mask).map_err(|error| {
                 Error::new(ErrorKind::InvalidData, "records can't be picked").caused_by(error)

@@ -64,8 +64,31 @@ pub struct SendOptions<'a> {
     pub expected_offset: Option<u64>,
     /// Who sends, and the first record's sequence among those of this producer in the partition,
     /// from 0; `None`: the one that comes next. What is repeated is answered with the first receipt.
-    /// All records must be for one partition.
+    /// With a sequence all records must be for one partition.
     pub sequence: Option<(&'a str, Option<u64>)>,
+    /// The same of records for several partitions: of each the sequence of its first record. What is repeated is repeated
+    /// as a whole.
+    ///
+    /// ```
+    /// use timestrata_engine::{Settings, Store};
+    /// use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
+    ///
+    /// # fn main() -> timestrata_engine::Result<()> {
+    /// # let store = Store::memory(Settings::default())?;
+    /// let options = TopicOptions { partitions: 2, ..TopicOptions::default() };
+    /// let events = Topic::create(&store, "events", &options)?;
+    /// let of = |partition| Record { partition: Some(partition), ..Record::default() };
+    /// let first = SendOptions {
+    ///     sequence: Some(("loader", None)),
+    ///     sequences: &[(0, 0), (1, 0)],
+    ///     ..SendOptions::default()
+    /// };
+    /// let receipts = events.send_batch(&[of(0), of(1)], &first)?;
+    /// assert_eq!(events.send_batch(&[of(0), of(1)], &first)?, receipts);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub sequences: &'a [(u32, u64)],
     /// The epoch that the producer [began](Topic::begin_producer) with: nothing is sent if one of its name has begun since.
     pub epoch: Option<u64>,
 }
@@ -77,6 +100,7 @@ impl Default for SendOptions<'_> {
             durability: Durability::Synced,
             expected_offset: None,
             sequence: None,
+            sequences: &[],
             epoch: None,
         }
     }
@@ -250,9 +274,15 @@ impl Topic {
     ) -> Result<Staged<(SeqNo, Placed)>> {
         self.check_sizes(records)?;
         let groups = self.grouped(records, options)?;
-        if groups.len() > 1 && (options.expected_offset.is_some() || options.sequence.is_some()) {
-            let what = "an expected offset and a sequence are of one partition; the records are for \
-                        several: name the partition, or send them one by one";
+        let one_sequence = options.sequence.and_then(|(_, sequence)| sequence).is_some();
+        if groups.len() > 1 && (options.expected_offset.is_some() || one_sequence) {
+            let what = "an expected offset and one sequence are of one partition; the records are for \
+                        several: name the partition, give a sequence for each, or send them one by one";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        if let Some((odd, _)) = options.sequences.iter().find(|(of, _)| !groups.contains_key(of)) {
+            let what =
+                format!("there is a sequence for partition {odd}, and no record is for that one");
             return Err(Error::new(ErrorKind::InvalidArgument, what));
         }
         // In the order of their numbers, as everybody locks them.
@@ -317,17 +347,33 @@ impl Topic {
         commit: &mut dyn FnMut(Changes) -> Result<SeqNo>,
     ) -> Result<Staged<(SeqNo, Placed)>> {
         let (mut changes, mut receipts, mut staged) = (others, Vec::new(), Vec::new());
+        let mut repeated = Placed::new();
         for (live, (partition, group)) in lives.iter_mut().zip(groups.values()) {
             let list: Vec<&Record<'_>> = group.iter().map(|(_, record)| *record).collect();
             let (first, times) = match self.stage(partition, live, &list, options, &mut changes)? {
                 Staged::New(added) => added,
-                Staged::Repeated(earlier) => return Ok(Staged::Repeated(earlier)),
+                Staged::Repeated(earlier) => {
+                    repeated.extend(group.iter().map(|(place, _)| *place).zip(earlier));
+                    continue;
+                }
             };
             let placed = group.iter().zip(first..).zip(&times);
             receipts.extend(placed.map(|(((place, _), offset), &timestamp_ns)| {
                 (*place, Receipt { partition: partition.number, offset, timestamp_ns })
             }));
             staged.push((first, list, times));
+        }
+        match (repeated.is_empty(), staged.is_empty()) {
+            (true, _) => {}
+            (false, true) => return Ok(Staged::Repeated(in_order(repeated))),
+            (false, false) => {
+                let what = format!(
+                    "topic '{}': records for some of the partitions were sent before, and those for others were not: \
+                     they were no batch together",
+                    self.name()
+                );
+                return Err(Error::new(ErrorKind::Conflict, what));
+            }
         }
         // Synced once the partitions are free again for others, who share the sync.
         let seq = commit(changes)?;
@@ -389,6 +435,8 @@ impl Topic {
         let now = self.store.wall_ns();
         if let Some((producer, sequence)) = options.sequence {
             let sender = live.sender(&self.store, producer)?;
+            let of_partition = options.sequences.iter().find(|(of, _)| *of == partition.number);
+            let sequence = of_partition.map(|(_, sequence)| *sequence).or(sequence);
             let sequence = sequence.unwrap_or(sender.next());
             if let Some(offset) = sender.earlier(producer, sequence, count)? {
                 return self.receipts_again(partition, offset, records).map(Staged::Repeated);

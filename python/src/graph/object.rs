@@ -12,6 +12,7 @@ use super::input::{GivenBlock, GivenBlocks, Said, edges_of};
 use super::view::Moment;
 use crate::error::invalid;
 use crate::fork::Guarded;
+use crate::handle::Handle;
 use crate::opened::{Opened, Ways};
 
 /// Versioned blocks and the edges between them. Made by `Store.graph`.
@@ -47,6 +48,11 @@ pub(super) const WAYS: Ways<GraphModel, GraphOptions> = Ways {
 };
 
 impl Graph {
+    /// The store that it is in.
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.graph.handle
+    }
+
     /// Makes changes, in one commit. Gives the ids of the blocks that were put.
     fn commit<'py>(
         &self,

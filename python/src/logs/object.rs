@@ -1,11 +1,14 @@
 //! `Logs`: the class itself, what it is, and its upkeep. Writing and reading have files of their own.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use timestrata_engine::Retention;
 use timestrata_logs::{Labels, Logs as LogsModel, LogsOptions};
 
 use super::arguments::add_labels;
+use crate::handle::Handle;
 use crate::opened::{Opened, Ways};
 use crate::settings::span_ns;
 
@@ -40,6 +43,13 @@ pub(super) const WAYS: Ways<LogsModel, LogsOptions> = Ways {
     options: LogsModel::options,
     stream: LogsModel::stream_id,
 };
+
+impl Logs {
+    /// The store that it is in.
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.log.handle
+    }
+}
 
 #[pymethods]
 impl Logs {

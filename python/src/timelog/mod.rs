@@ -43,6 +43,7 @@ use timestrata_timelog::{Timelog as TimelogModel, Unit};
 pub(crate) use views::{PageSpan, PageSpanIter};
 
 use crate::error::timelog_error;
+use crate::handle::Handle;
 use crate::lock::Lock;
 
 /// Python objects by timestamp: a sorted multimap that is durable.
@@ -157,6 +158,14 @@ impl Timelog {
         // The one before goes here, where no lock is held.
         drop(stored);
         Ok(renewed)
+    }
+
+    /// The store that it is in; `None` in memory.
+    pub(crate) fn stored_handle(&self) -> Option<Arc<Handle>> {
+        match &*self.state.lock() {
+            State::Stored(stored) => Some(Arc::clone(&stored.handle)),
+            _ => None,
+        }
     }
 
     /// The unit of its times, also once it is closed.

@@ -11,7 +11,7 @@ use timestrata_table::append_together;
 use timestrata_topic::{Consumer as ConsumerModel, PollLimits, Polled, TopicPartition};
 
 use super::Record;
-use super::arguments::also_of;
+use super::also::{Also, Pairs, commit_consumed};
 use super::asked::ConsumerAsked;
 use super::consumer_state::ConsumerState;
 use super::number::number;
@@ -21,7 +21,6 @@ use crate::handle::{Handle, leave};
 use crate::interrupt::{SIGNAL_INTERVAL, detached};
 use crate::lock::Lock;
 use crate::settings::span_ns;
-use crate::table::Table;
 use crate::timestamp::time_ns;
 
 /// Reads topics on from where it, or its group, was. Made by `Topic.consumer` and `Store.consumer`.
@@ -59,7 +58,7 @@ impl Consumer {
         handle: Arc<Handle>,
         topic: Option<String>,
         topics: &[String],
-        asked: ConsumerAsked<'_>,
+        asked: ConsumerAsked,
     ) -> PyResult<Self> {
         let (store, options) = (handle.store()?, asked.options()?);
         let idle_timeout = span_ns("idle_timeout", asked.idle_timeout)?.map(Duration::from_nanos);
@@ -71,7 +70,7 @@ impl Consumer {
             Ok(consumer)
         })?;
         let (ahead, undone) = (VecDeque::new(), BTreeMap::new());
-        let state = ConsumerState { consumer: Some(consumer), ahead, row: 0, undone };
+        let state = ConsumerState { consumer: Some(consumer), ahead, row: 0, undone, only: None };
         Ok(Self { handle, topic, idle_timeout, told: asked.told, state: Lock::new(state) })
     }
 
@@ -446,7 +445,8 @@ impl Consumer {
     /// record : Record, optional
     /// also : list of (Table, rows), optional
     ///     Rows that came of the records, in the same commit: both are there or none, so that
-    ///     nothing is done twice. As `Table.append` takes them.
+    ///     nothing is done twice. As `Table.append` takes them; and with a topic, a log, a graph or a time log what
+    ///     `Topic.send_batch`, `Logs.write_many`, `Graph.put_many` or `Timelog.extend` takes.
     ///
     /// Raises
     /// ------
@@ -465,14 +465,15 @@ impl Consumer {
     /// >>> consumer.committed()
     /// 1
     #[pyo3(signature = (record=None, *, also=None))]
-    fn commit(
-        &self,
-        py: Python<'_>,
+    fn commit<'py>(
+        slf: &Bound<'py, Self>,
+        py: Python<'py>,
         record: Option<&Record>,
-        also: Option<Vec<(Bound<'_, Table>, Bound<'_, PyAny>)>>,
+        also: Option<Pairs<'py>>,
     ) -> PyResult<()> {
-        let also = also_of(py, &self.handle, also)?;
-        let mut state = self.lock()?;
+        let this = slf.get();
+        let also = Also::of(py, &this.handle, also)?;
+        let mut state = this.lock()?;
         let offsets = match record {
             Some(record) => {
                 let (topic, partition, offset) = record
@@ -483,9 +484,20 @@ impl Consumer {
             }
             None => state.given_so_far()?,
         };
+        let rows = match also {
+            Also::Rows(rows) => rows,
+            Also::Models(pairs) => {
+                // The commit asks the consumer itself how far it is.
+                state.only = Some(offsets);
+                drop(state);
+                let committed = commit_consumed(slf, &this.handle, &pairs);
+                this.state.lock().only = None;
+                return committed;
+            }
+        };
         let consumer = state.open()?;
         detached(py, || {
-            append_together(&also, &mut |changes| consumer.commit_offsets(&offsets, changes))
+            append_together(&rows, &mut |changes| consumer.commit_offsets(&offsets, changes))
         })
     }
 

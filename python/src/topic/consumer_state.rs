@@ -18,6 +18,8 @@ pub(crate) struct ConsumerState {
     pub(super) row: usize,
     /// What the last call gave, by its first offsets: done once the next one is asked for.
     pub(super) undone: BTreeMap<TopicPartition, u64>,
+    /// While a commit over several models is made of the records up to one: only these are done.
+    pub(super) only: Option<BTreeMap<TopicPartition, u64>>,
 }
 
 impl ConsumerState {
@@ -44,6 +46,9 @@ impl ConsumerState {
 
     /// The next offset of each partition of which something was given since it was committed last.
     pub(crate) fn given_so_far(&mut self) -> PyResult<BTreeMap<TopicPartition, u64>> {
+        if let Some(only) = &self.only {
+            return Ok(only.clone());
+        }
         let mut offsets = self.given();
         for (place, offset) in self.open()?.uncommitted() {
             offsets.entry(place).or_insert(offset);

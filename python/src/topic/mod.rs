@@ -1,5 +1,6 @@
 //! Topics: records by offset, consumers, proofs.
 
+mod also;
 mod arguments;
 mod asked;
 mod consumer;

@@ -13,7 +13,6 @@ use timestrata_topic::{
 use super::asked::ConsumerAsked;
 use super::number::{Said, maybe_number, number};
 use super::producer::{SendAsked, durability_of};
-use super::told::Told;
 use super::{Consumer, Producer, Receipt, Record};
 use crate::error::{invalid, refused};
 use crate::opened::{Opened, Ways};
@@ -74,8 +73,14 @@ impl Topic {
     /// What it was made as, with what has been changed since: spans in seconds, None for no bound.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let model = self.topic.model()?;
-        let TopicOptions { partitions, record_bytes_max, stamp, retention, compression } =
-            model.options();
+        let TopicOptions {
+            partitions,
+            record_bytes_max,
+            stamp,
+            retention,
+            compression,
+            keep_entries,
+        } = model.options();
         let shown = PyDict::new(py);
         shown.set_item("name", model.name())?;
         shown.set_item("created", model.created_ns())?;
@@ -89,6 +94,7 @@ impl Topic {
         shown.set_item("compact", compact)?;
         shown.set_item("retention_groups_age", groups_age_ns.map(|age| age as f64 / 1e9))?;
         shown.set_item("compression", compression.map(|packed| packed.to_string()))?;
+        shown.set_item("keep_entries", keep_entries)?;
         let list = PyList::empty(py);
         for partition in 0..partitions {
             list.append(self.offsets(py, partition)?)?;
@@ -200,36 +206,17 @@ impl Topic {
     /// >>> receipts = payments.send_batch([{"key": "ada", "value": "10"}, {"key": "bob", "value": "20"}])
     /// >>> [record.value for record in payments.consumer(idle_timeout=0)]
     /// [b'10', b'20']
-    #[pyo3(signature = (group=None, *, member=None, reset="earliest", strategy="sticky",
-                        session=30.0, poll_interval_max=300.0, auto_commit=None, idle_timeout=None,
-                        on_assigned=None, on_revoked=None, on_lost=None))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    #[pyo3(
+        signature = (group=None, **named),
+        text_signature = "($self, group=None, *, member=None, reset=\"earliest\", strategy=\"sticky\", session=30.0, poll_interval_max=300.0, auto_commit=None, idle_timeout=None, on_assigned=None, on_revoked=None, on_lost=None)"
+    )]
     fn consumer(
         &self,
         py: Python<'_>,
         group: Option<String>,
-        member: Option<String>,
-        reset: &str,
-        strategy: &str,
-        session: f64,
-        poll_interval_max: f64,
-        auto_commit: Option<f64>,
-        idle_timeout: Option<f64>,
-        on_assigned: Option<Py<PyAny>>,
-        on_revoked: Option<Py<PyAny>>,
-        on_lost: Option<Py<PyAny>>,
+        named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Consumer> {
-        let asked = ConsumerAsked {
-            group,
-            member,
-            reset,
-            strategy,
-            session,
-            poll_interval_max,
-            told: Told { assigned: on_assigned, revoked: on_revoked, lost: on_lost },
-            auto_commit,
-            idle_timeout,
-        };
+        let asked = ConsumerAsked::of(group, named)?;
         let name = self.topic.model()?.name().to_owned();
         Consumer::new(py, Arc::clone(&self.topic.handle), Some(name.clone()), &[name], asked)
     }

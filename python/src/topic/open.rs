@@ -10,7 +10,6 @@ use super::arguments::stamp_of;
 use super::asked::ConsumerAsked;
 use super::number::maybe_number;
 use super::object::WAYS;
-use super::told::Told;
 use super::{Consumer, Topic};
 use crate::interrupt::detached;
 use crate::opened::Opened;
@@ -43,6 +42,9 @@ impl Store {
     /// compression : str, optional
     ///     How compacted records of a new topic are packed: "zstd", "zstd:LEVEL" (1 to 22), "lz4" or "none", in Parquet
     ///     files. None: they lie in Arrow files, which take more room and are read without decoding.
+    /// keep_entries : bool, optional
+    ///     True: of records that are thrown away a new topic keeps the entries, hashes of their parts. So
+    ///     `Topic.export_tiles` stays whole, for some 60 to 170 bytes a record.
     /// create : bool, optional
     ///     False: it must exist.
     ///
@@ -59,7 +61,8 @@ impl Store {
     /// <Topic "payments" partitions=2>
     #[pyo3(signature = (name, *, partitions=None, record_bytes_max=None, timestamp=None,
                         retention_age=None, retention_bytes=None, retention_records=None,
-                        compact=None, retention_groups_age=None, compression=None, create=true))]
+                        compact=None, retention_groups_age=None, compression=None, keep_entries=None,
+                        create=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn topic(
         &self,
@@ -74,6 +77,7 @@ impl Store {
         compact: Option<bool>,
         retention_groups_age: Option<f64>,
         compression: Option<&str>,
+        keep_entries: Option<bool>,
         create: bool,
     ) -> PyResult<Topic> {
         let stamp = timestamp.map(stamp_of).transpose()?;
@@ -93,6 +97,7 @@ impl Store {
                 groups_age_ns: groups_age_ns.or(found.retention.groups_age_ns),
             },
             compression: compression.or(found.compression),
+            keep_entries: keep_entries.unwrap_or(found.keep_entries),
         };
         Ok(Topic { topic: Opened::named(py, &self.handle, name, create, &WAYS, wanted)? })
     }
@@ -151,37 +156,18 @@ impl Store {
     /// ...     receipt = store.topic(name).send("paid")
     /// >>> sorted(record.topic for record in store.consumer(["orders.*"]).poll())
     /// ['orders.eu', 'orders.us']
-    #[pyo3(signature = (topics, group=None, *, member=None, reset="earliest", strategy="sticky",
-                        session=30.0, poll_interval_max=300.0, auto_commit=None, idle_timeout=None,
-                        on_assigned=None, on_revoked=None, on_lost=None))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
+    #[pyo3(
+        signature = (topics, group=None, **named),
+        text_signature = "($self, topics, group=None, *, member=None, reset=\"earliest\", strategy=\"sticky\", session=30.0, poll_interval_max=300.0, auto_commit=None, idle_timeout=None, on_assigned=None, on_revoked=None, on_lost=None)"
+    )]
     fn consumer(
         &self,
         py: Python<'_>,
         topics: Vec<String>,
         group: Option<String>,
-        member: Option<String>,
-        reset: &str,
-        strategy: &str,
-        session: f64,
-        poll_interval_max: f64,
-        auto_commit: Option<f64>,
-        idle_timeout: Option<f64>,
-        on_assigned: Option<Py<PyAny>>,
-        on_revoked: Option<Py<PyAny>>,
-        on_lost: Option<Py<PyAny>>,
+        named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Consumer> {
-        let asked = ConsumerAsked {
-            group,
-            member,
-            reset,
-            strategy,
-            session,
-            poll_interval_max,
-            told: Told { assigned: on_assigned, revoked: on_revoked, lost: on_lost },
-            auto_commit,
-            idle_timeout,
-        };
+        let asked = ConsumerAsked::of(group, named)?;
         Consumer::new(py, Arc::clone(&self.handle), None, &topics, asked)
     }
 }

@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use timestrata_engine::Durability;
 use timestrata_table::{Table as TableModel, append_together};
 use timestrata_topic::{Record as ModelRecord, SendOptions, Topic as TopicModel};
@@ -34,12 +35,45 @@ pub(crate) struct Producer {
 }
 
 /// How to send, as Python says it.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct SendAsked<'a> {
     pub(super) partition: Option<u32>,
     pub(super) durability: Option<&'a str>,
     pub(super) expected_offset: Option<u64>,
-    pub(super) sequence: Option<u64>,
+    pub(super) sequence: Sequences,
+}
+
+/// A producer's numbers of records.
+#[derive(Debug, Default, Clone)]
+pub(super) enum Sequences {
+    /// Those that come next.
+    #[default]
+    Next,
+    /// That of the first, of records for one partition.
+    First(u64),
+    /// Those of the first of each partition.
+    ByPartition(Vec<(u32, u64)>),
+}
+
+impl From<Option<u64>> for Sequences {
+    fn from(sequence: Option<u64>) -> Self {
+        sequence.map_or(Self::Next, Self::First)
+    }
+}
+
+/// As callers give them: a number, or a dict of numbers by partition.
+impl<'a, 'py> FromPyObject<'a, 'py> for Sequences {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let Ok(by_partition) = given.cast::<PyDict>() else {
+            return number(&given).map(Self::First);
+        };
+        let each = by_partition
+            .iter()
+            .map(|(partition, sequence)| Ok((number(&partition)?, number(&sequence)?)));
+        Ok(Self::ByPartition(each.collect::<PyResult<_>>()?))
+    }
 }
 
 pub(super) fn durability_of(name: &str) -> PyResult<Durability> {
@@ -59,14 +93,20 @@ impl Producer {
         self.topic.model()?;
         let records: Vec<ModelRecord<'_>> = given.iter().map(GivenRecord::record).collect();
         let durability = asked.durability.map(durability_of).transpose()?;
+        let (first, by_partition) = match &asked.sequence {
+            Sequences::Next => (None, &[][..]),
+            Sequences::First(sequence) => (Some(*sequence), &[][..]),
+            Sequences::ByPartition(each) => (None, each.as_slice()),
+        };
         let options = SendOptions {
             partition: asked.partition,
             durability: durability.unwrap_or(self.durability),
             expected_offset: asked.expected_offset,
-            sequence: self.id.as_ref().map(|(id, _)| (id.as_str(), asked.sequence)),
+            sequence: self.id.as_ref().map(|(id, _)| (id.as_str(), first)),
+            sequences: by_partition,
             epoch: self.id.as_ref().map(|(_, epoch)| *epoch),
         };
-        if self.id.is_none() && asked.sequence.is_some() {
+        if self.id.is_none() && !matches!(asked.sequence, Sequences::Next) {
             return Err(invalid(
                 "a sequence is a producer's: name it, as in topic.producer(producer_id='x')",
             ));
@@ -142,13 +182,15 @@ impl Producer {
         #[pyo3(from_py_with = maybe_number)] expected_offset: Option<u64>,
         #[pyo3(from_py_with = maybe_number)] sequence: Option<u64>,
     ) -> PyResult<Receipt> {
+        let sequence = sequence.into();
         self.send_one(record, SendAsked { partition, durability, expected_offset, sequence })
     }
 
     /// Append records, all of them or none, with one sync. Gives their receipts, in order.
     ///
     /// Parameters are those of `send`; ``sequence`` and ``expected_offset`` are the first record's, and
-    /// all must be for one partition then. ``also`` is a list of (Table, rows): rows of tables that are
+    /// all must be for one partition then; of records for several, ``sequence`` is a dict that has that of each partition's
+    /// first. ``also`` is a list of (Table, rows): rows of tables that are
     /// in the same commit, there with the records or not at all.
     ///
     /// Examples
@@ -171,10 +213,11 @@ impl Producer {
         #[pyo3(from_py_with = maybe_number)] partition: Option<u32>,
         durability: Option<&str>,
         #[pyo3(from_py_with = maybe_number)] expected_offset: Option<u64>,
-        #[pyo3(from_py_with = maybe_number)] sequence: Option<u64>,
+        sequence: Option<Sequences>,
         also: Option<Vec<(Bound<'_, Table>, Bound<'_, PyAny>)>>,
     ) -> PyResult<Vec<Receipt>> {
         let also = also_of(py, &self.topic.handle, also)?;
+        let sequence = sequence.unwrap_or_default();
         let asked = SendAsked { partition, durability, expected_offset, sequence };
         self.send_all(records, asked, &also)
     }

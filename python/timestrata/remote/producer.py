@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from timestrata import awaiting
@@ -66,12 +66,20 @@ def record_json(record: Recordlike) -> dict[str, Any]:
     return {name: part for name, part in said.items() if part is not None}
 
 
+def by_partition(sequence: int | Mapping[int, int] | None) -> str | None:
+    """Give the sequences of several partitions as a request has them."""
+    if not isinstance(sequence, Mapping):
+        return None
+    return ",".join(f"{partition}:{first}" for partition, first in sequence.items())
+
+
 class RemoteProducer(Remote):
     """Sends records to a topic of a server. Made by `RemoteTopic.producer`; its methods are those of `Producer`.
 
     With a ``producer_id`` it gives each send its sequence, so that a send whose answer was lost is sent again and stored
     once. That needs a partition that is known before: the only one, or one that is said. Sends of one producer to one
-    partition are made one after the other then, also by several threads.
+    partition are made one after the other then, also by several threads. A batch over several partitions is stored once if it
+    says the sequence of each.
     """
 
     MISSING: ClassVar[dict[str, str]] = {}
@@ -135,7 +143,7 @@ class RemoteProducer(Remote):
         partition: int | None = None,
         durability: Literal["synced", "written"] | None = None,
         expected_offset: int | None = None,
-        sequence: int | None = None,
+        sequence: int | Mapping[int, int] | None = None,
     ) -> list[Receipt]:
         """Append records, all of them or none, with one sync. Gives their receipts, in order."""
         if self._id is None and sequence is not None:
@@ -165,7 +173,7 @@ class RemoteProducer(Remote):
         partition: int | None = None,
         durability: Literal["synced", "written"] | None = None,
         expected_offset: int | None = None,
-        sequence: int | None = None,
+        sequence: int | Mapping[int, int] | None = None,
     ) -> list[Receipt]:
         """`send_batch` without holding up an event loop; a task that is cancelled waits for its end."""
         return await awaiting.write(
@@ -182,7 +190,7 @@ class RemoteProducer(Remote):
         records: list[Recordlike],
         partition: int | None,
         expected_offset: int | None,
-        sequence: int | None,
+        sequence: int | Mapping[int, int] | None,
     ) -> list[Receipt]:
         return send_records(
             self._connection,
@@ -193,7 +201,8 @@ class RemoteProducer(Remote):
             expected_offset=expected_offset,
             producer_id=self._id,
             epoch=self._epoch,
-            sequence=sequence,
+            sequence=None if isinstance(sequence, Mapping) else sequence,
+            sequences=by_partition(sequence),
         )
 
     def _expect_of(self, connection: Connection, topic: str) -> None:

@@ -193,6 +193,7 @@ class RemoteStore(Remote):
         compact: bool | None = None,
         retention_groups_age: float | None = None,
         compression: str | None = None,
+        keep_entries: bool | None = None,
         create: bool = True,
     ) -> RemoteTopic:
         """Give the topic of this name; make it if it is missing, unless ``create`` is False."""
@@ -206,6 +207,7 @@ class RemoteStore(Remote):
             "compact": compact,
             "retention_groups_age": retention_groups_age,
             "compression": compression,
+            "keep_entries": keep_entries,
         }
         said = {name: value for name, value in options.items() if value is not None}
         return open_topic(self._connection, name, said, create)

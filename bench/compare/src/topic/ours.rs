@@ -20,6 +20,7 @@ pub(crate) const WRITTEN: SendOptions<'static> = SendOptions {
     durability: Durability::Written,
     expected_offset: None,
     sequence: None,
+    sequences: &[],
     epoch: None,
 };
 

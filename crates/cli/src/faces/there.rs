@@ -149,6 +149,9 @@ impl StoreFace for ServedStore {
         members.insert("timestamp".to_owned(), clock.into());
         let packed = options.compression.map(|packed| packed.to_string());
         members.insert("compression".to_owned(), packed.into());
+        if options.keep_entries {
+            members.insert("keep_entries".to_owned(), true.into());
+        }
         self.server.request("PUT", &["topics", name]).send_json(&members.into())?;
         Ok(())
     }

@@ -50,6 +50,10 @@ fn topics_are_made_listed_described_changed_and_deleted() {
     let described = lines(&runner.ok(&["topic", "describe", "store", "events", "--json"]));
     assert_eq!(described[0]["retention_records"], Value::Null);
     assert_eq!(described[0]["retention_age_seconds"], Value::Null);
+    assert_eq!(described[0]["keep_entries"], false);
+    runner.ok(&["topic", "create", "store", "whole", "--keep-entries"]);
+    let described = lines(&runner.ok(&["topic", "describe", "store", "whole", "--json"]));
+    assert_eq!(described[0]["keep_entries"], true);
     assert!(runner.ok(&["topic", "list", "store"]).contains("events"));
     runner.ok(&["topic", "delete", "store", "events"]);
     assert!(!runner.ok(&["topic", "list", "store"]).contains("events"));

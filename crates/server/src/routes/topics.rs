@@ -47,6 +47,11 @@ const OPTIONS: &[Parameter] = &[
     parameter("record_bytes_max", Form::Number(512 << 20), "Most bytes of a record"),
     parameter("timestamp", Form::OneOf(&["producer", "store"]), "Whose clock records have"),
     parameter("compression", Form::Text, "zstd, zstd:LEVEL, lz4 or none; null: Arrow files"),
+    parameter(
+        "keep_entries",
+        Form::Truth,
+        "Whether entries of records that go stay: exports stay whole",
+    ),
     parameter("retention_age", Form::Any, "Seconds, or a duration such as \"30d\"; null: any age"),
     parameter("retention_bytes", Form::Any, "Bytes of each partition; null: any number"),
     parameter("retention_records", Form::Any, "Records of each partition; null: any number"),
@@ -284,7 +289,7 @@ async fn describe(question: Question) -> Result<Response> {
 
 /// What a topic was made as, and its offsets.
 fn described(topic: &Topic) -> Result<Value> {
-    let TopicOptions { partitions, record_bytes_max, stamp, retention, compression } =
+    let TopicOptions { partitions, record_bytes_max, stamp, retention, compression, keep_entries } =
         topic.options();
     let offsets = (0..partitions).map(|partition| offsets_of(topic, partition));
     Ok(json!({
@@ -299,6 +304,7 @@ fn described(topic: &Topic) -> Result<Value> {
         "compact": retention.compact,
         "retention_groups_age": retention.groups_age_ns.map(|age| age as f64 / 1e9),
         "compression": compression.map(|packed| packed.to_string()),
+        "keep_entries": keep_entries,
         "offsets": offsets.collect::<Result<Vec<_>>>()?,
     }))
 }
@@ -337,6 +343,7 @@ fn read_options(members: &mut Members, mut options: TopicOptions) -> Result<Topi
         members.number("record_bytes_max")?.unwrap_or(options.record_bytes_max);
     let words = [("producer", Stamp::Producer), ("store", Stamp::Store)];
     options.stamp = members.word("timestamp", &words)?.unwrap_or(options.stamp);
+    options.keep_entries = members.truth("keep_entries")?.unwrap_or(options.keep_entries);
     if members.has("compression") {
         let text = members.text("compression")?;
         options.compression = text.map(|text| text.parse::<RunCompression>()).transpose()?;
@@ -360,10 +367,12 @@ async fn change(question: Question, mut members: Members) -> Result<Response> {
         let topic = state.topic(&name)?;
         let before = topic.options();
         let wanted = read_options(&mut members, before)?;
-        let fixed = |of: &TopicOptions| (of.record_bytes_max, of.stamp, of.compression);
+        let fixed = |of: &TopicOptions| {
+            (of.record_bytes_max, of.stamp, of.compression, of.keep_entries)
+        };
         if fixed(&wanted) != fixed(&before) {
             return Err(Failure::bad_request(
-                "record_bytes_max, timestamp and compression are chosen when a topic is made; \
+                "record_bytes_max, timestamp, compression and keep_entries are chosen when a topic is made; \
                  partitions and retention can be changed",
             ));
         }

@@ -43,10 +43,14 @@ fn a_topic_is_made_described_changed_and_removed() {
     let server = Harness::new();
     let wanted = json!({
         "partitions": 2, "retention_age": "30d", "retention_records": 100, "compression": "zstd",
+        "keep_entries": true,
     });
     let made = server.json("PUT", "/topics/payments", &wanted).data();
     assert_eq!((&made["name"], &made["partitions"]), (&json!("payments"), &json!(2)));
-    assert_eq!(made["retention_age"], 2_592_000.0);
+    assert_eq!(
+        (&made["retention_age"], &made["keep_entries"]),
+        (&json!(2_592_000.0), &json!(true))
+    );
     assert_eq!(made["offsets"][1], json!({ "partition": 1, "first": 0, "end": 0 }));
     // To repeat it is fine, to want something else is not.
     assert_eq!(server.json("PUT", "/topics/payments", &wanted).data(), made);
@@ -62,6 +66,8 @@ fn a_topic_is_made_described_changed_and_removed() {
     assert!(fewer.error(400).contains("fewer"));
     let fixed = server.json("PATCH", "/topics/payments", &json!({ "timestamp": "store" }));
     assert!(fixed.error(400).contains("chosen when a topic is made"));
+    let fixed = server.json("PATCH", "/topics/payments", &json!({ "keep_entries": false }));
+    assert!(fixed.error(400).contains("keep_entries"));
     for (body, word) in [
         (json!({ "partitions": 0 }), "0 partitions"),
         (json!({ "partitions": -1 }), "partitions must be a whole number"),
@@ -295,6 +301,22 @@ fn what_a_producer_repeats_is_stored_once_and_an_earlier_one_of_its_name_is_refu
     assert_eq!(server.get("/topics/t").data()["offsets"][0]["end"], 4);
     let nobody = server.json("POST", "/topics/t/records?sequence=1", &pair);
     assert!(nobody.error(400).contains("producer_id"));
+}
+
+#[test]
+fn a_batch_over_partitions_says_the_sequence_of_each() {
+    let server = with_topic("t", 2);
+    let path =
+        |sequences: &str| format!("/topics/t/records?producer_id=door&sequences={sequences}");
+    let both = json!([{ "value": "a", "partition": 0 }, { "value": "b", "partition": 1 }]);
+    let sent = server.json("POST", &path("0:0,1:0"), &both).data();
+    assert_eq!(server.json("POST", &path("0:0,1:0"), &both).data(), sent);
+    assert!(server.json("POST", &path("0:1,1:0"), &both).error(409).contains("sent before"));
+    assert!(server.json("POST", &path("0"), &both).error(400).contains("PARTITION:SEQUENCE"));
+    let nobody = server.json("POST", "/topics/t/records?sequences=0:0", &both);
+    assert!(nobody.error(400).contains("producer_id"));
+    let ends = server.get("/topics/t").data()["offsets"].clone();
+    assert_eq!((&ends[0]["end"], &ends[1]["end"]), (&json!(1), &json!(1)));
 }
 
 #[test]

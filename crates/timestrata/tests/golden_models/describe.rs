@@ -8,6 +8,7 @@ use timestrata_engine::Store;
 use timestrata_graph::walk::Order;
 use timestrata_graph::{Along, Direction, Find, Graph};
 use timestrata_logs::{Logs, Query};
+use timestrata_merkle::Hash;
 use timestrata_table::{Table, TableScan};
 use timestrata_timelog::Timelog;
 use timestrata_topic::{Records, Topic};
@@ -117,6 +118,12 @@ fn put_partition(text: &mut String, topic: &Topic, partition: u32) {
             }
         }
     }
+    if topic.options().keep_entries {
+        for offset in (0..kept.start).step_by(10) {
+            let leaf = Hash::of_leaf(&topic.entry(partition, offset).unwrap());
+            writeln!(text, "entry {offset}: leaf {leaf}").unwrap();
+        }
+    }
     let checkpoint = topic.last_checkpoint(partition).unwrap().unwrap_or_default();
     writeln!(text, "checkpoint:\n{}", String::from_utf8(checkpoint).unwrap()).unwrap();
 }
@@ -129,4 +136,5 @@ fn known_then(options: &impl std::fmt::Debug) -> String {
         .replace(", clock: Some(Timestamp)", "")
         .replace(", compression: None", "")
         .replace(", compression: Some(Usual)", "")
+        .replace(", keep_entries: false", "")
 }

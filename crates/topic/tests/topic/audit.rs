@@ -19,7 +19,9 @@ fn filled() -> (Store, Topic) {
 }
 
 fn fill(store: &Store, records: u64) -> Topic {
-    let topic = Topic::create(store, "t", &TopicOptions::default()).unwrap();
+    let topic = Topic::open(store, "t")
+        .or_else(|_| Topic::create(store, "t", &TopicOptions::default()))
+        .unwrap();
     for first in (0..records).step_by(1_000) {
         let texts: Vec<String> = (first..first + 1_000).map(|n| n.to_string()).collect();
         let records: Vec<Record<'_>> = texts
@@ -219,4 +221,19 @@ fn a_topic_that_was_written_anew_does_not_fit_its_checkpoint() {
     let row = RecordBatch::try_new(state.schema(), columns).unwrap();
     store.commit(Changes::new().insert(id, row), Durability::Written).unwrap();
     assert!(found(other.audit(0)).contains("its last checkpoint, of 1 records, has another root"));
+}
+
+#[test]
+fn a_kept_entry_that_was_altered_is_named() {
+    let store = Store::memory(Settings::default()).unwrap();
+    let options = TopicOptions { keep_entries: true, ..TopicOptions::default() };
+    let topic = Topic::create(&store, "t", &options).unwrap();
+    fill(&store, 2_000);
+    let retention = TopicRetention { records: Some(10), ..TopicRetention::default() };
+    topic.set_retention(retention).unwrap();
+    assert_eq!(topic.retain().unwrap().expired, 1_990);
+    topic.audit(0).unwrap();
+    alter(&store, "t/0e", 700, 1, |bytes| flip_last(bytes));
+    let found = topic.audit(0).unwrap_err().to_string();
+    assert!(found.contains("the kept entry at offset 700 was altered"), "{found}");
 }

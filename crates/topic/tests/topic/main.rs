@@ -7,6 +7,7 @@ mod damage;
 mod epochs;
 mod groups;
 mod json;
+mod kept_entries;
 mod other_readers;
 mod packed;
 mod proofs;

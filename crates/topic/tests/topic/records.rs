@@ -186,6 +186,45 @@ fn what_an_idempotent_producer_repeats_is_answered_and_not_stored_again() {
 }
 
 #[test]
+fn a_batch_over_partitions_is_repeated_as_a_whole_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || Store::open(directory.path(), Settings::default()).unwrap();
+    let texts: Vec<String> = (0..20).map(|n| format!("k{n}")).collect();
+    let batch: Vec<Record<'_>> =
+        texts.iter().map(|text| Record { key: Some(text.as_bytes()), ..value(text) }).collect();
+    let send = |topic: &Topic, records: &[Record<'_>], sequences: &[(u32, u64)]| {
+        let sequence = Some(("loader", None));
+        topic.send_batch(records, &SendOptions { sequence, sequences, ..SendOptions::default() })
+    };
+    let store = open();
+    let of = topic(&store, 3);
+    let first = send(&of, &batch, &[(0, 0), (1, 0), (2, 0)]).unwrap();
+    assert!((0..3).all(|partition| of.offsets(partition).unwrap().end > 0));
+    store.close().unwrap();
+    let store = open();
+    let of = Topic::open(&store, "payments").unwrap();
+    assert_eq!(send(&of, &batch, &[(0, 0), (1, 0), (2, 0)]).unwrap(), first);
+    // Without numbers it is another batch, whose numbers are those that come next.
+    let next = |partition| of.next_sequence(partition, "loader").unwrap();
+    let behind = [(0, next(0)), (1, next(1)), (2, next(2))];
+    let second = send(&of, &batch, &[]).unwrap();
+    assert_ne!(second, first);
+    assert_eq!(send(&of, &batch, &behind).unwrap(), second);
+    let sizes = [of.offsets(0), of.offsets(1), of.offsets(2)].map(|offsets| offsets.unwrap().end);
+    // One of its partitions anew and the others again is no repetition, and nothing is stored.
+    let mixed = send(&of, &batch, &[(0, next(0)), behind[1], behind[2]]).unwrap_err();
+    assert_eq!(mixed.kind(), ErrorKind::Conflict, "{mixed}");
+    let gap = send(&of, &batch, &[(0, next(0)), (1, next(1) + 1), (2, next(2))]).unwrap_err();
+    assert_eq!(gap.kind(), ErrorKind::Conflict, "{gap}");
+    let odd = send(&of, &batch, &[(7, 0)]).unwrap_err();
+    assert!(odd.to_string().contains("sequence for partition 7"), "{odd}");
+    let one = SendOptions { sequence: Some(("loader", Some(0))), ..SendOptions::default() };
+    assert_eq!(of.send_batch(&batch, &one).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    let now = [of.offsets(0), of.offsets(1), of.offsets(2)].map(|offsets| offsets.unwrap().end);
+    assert_eq!(now, sizes);
+}
+
+#[test]
 fn names_that_could_be_paths_and_numbers_that_make_no_sense_are_refused() {
     let store = store();
     let long = "x".repeat(250);

@@ -18,6 +18,7 @@ const WRITTEN: SendOptions<'static> = SendOptions {
     durability: Durability::Written,
     expected_offset: None,
     sequence: None,
+    sequences: &[],
     epoch: None,
 };
 

@@ -43,8 +43,14 @@ fn key_file(key: Option<&Path>) -> Result<KeyFile> {
 
 impl TopicFace for OpenedTopic {
     fn described(&self) -> Result<Value> {
-        let TopicOptions { partitions, record_bytes_max, stamp, retention, compression } =
-            self.topic.options();
+        let TopicOptions {
+            partitions,
+            record_bytes_max,
+            stamp,
+            retention,
+            compression,
+            keep_entries,
+        } = self.topic.options();
         let mut list = Vec::new();
         for partition in 0..partitions {
             let offsets = self.topic.offsets(partition)?;
@@ -66,6 +72,7 @@ impl TopicFace for OpenedTopic {
             "compact": retention.compact,
             "retention_groups_age_seconds": retention.groups_age_ns.map(|age| age as f64 / 1e9),
             "compression": compression.map(|packed| packed.to_string()),
+            "keep_entries": keep_entries,
             "partitions": list,
         }))
     }

@@ -78,6 +78,7 @@ impl TopicFace for ServedTopic {
             "compact": said["compact"],
             "retention_groups_age_seconds": said["retention_groups_age"],
             "compression": said["compression"],
+            "keep_entries": said["keep_entries"],
             "partitions": partitions,
         }))
     }

@@ -67,6 +67,9 @@ struct Create {
     /// without decoding.
     #[arg(long, value_name = "CODEC")]
     compression: Option<RunCompression>,
+    /// Keep the entries of records that are thrown away, hashes of their parts: exports stay whole.
+    #[arg(long)]
+    keep_entries: bool,
     #[command(flatten)]
     retention: RetentionArgs,
 }
@@ -199,6 +202,7 @@ fn create(arguments: &Create) -> Result<()> {
         },
         retention: arguments.retention.retention(),
         compression: arguments.compression,
+        keep_entries: arguments.keep_entries,
     };
     store.create_topic(&arguments.name, &options)?;
     store.close()?;

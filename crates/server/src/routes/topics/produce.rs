@@ -32,6 +32,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ),
     parameter("producer_id", Form::Text, "Who sends: a send that is repeated is stored once"),
     parameter("sequence", Form::Number(u64::MAX), "The first record's number among the producer's"),
+    parameter(
+        "sequences",
+        Form::Text,
+        "PARTITION:SEQUENCE of each partition, with commas, where the records are for several",
+    ),
     parameter("epoch", Form::Number(u64::MAX), "The epoch that the producer began with"),
     parameter("key", Form::Text, "The key of a record whose value is the body"),
     parameter("timestamp", Form::Time, "The time of such a record; as a number in nanoseconds"),
@@ -45,6 +50,8 @@ struct Sending {
     expected_offset: Option<u64>,
     producer_id: Option<String>,
     sequence: Option<u64>,
+    /// Of records for several partitions.
+    sequences: Vec<(u32, u64)>,
     epoch: Option<u64>,
     /// Of the one record whose value is the body.
     raw: OwnedRecord,
@@ -80,6 +87,17 @@ impl Body {
     }
 }
 
+/// Sequences by partition, as a request has them.
+fn sequences(text: &str) -> Result<Vec<(u32, u64)>> {
+    let each = text.split(',').map(|one| {
+        let (partition, sequence) = one.split_once(':')?;
+        Some((partition.trim().parse().ok()?, sequence.trim().parse().ok()?))
+    });
+    each.collect::<Option<_>>().ok_or_else(|| {
+        refuse("sequences", text, "it must be PARTITION:SEQUENCE, several with commas between")
+    })
+}
+
 impl Sending {
     fn of(mut asked: Asked, headers: &HeaderMap) -> Result<Self> {
         let form = Body::of(headers)?;
@@ -105,15 +123,16 @@ impl Sending {
             expected_offset: asked.maybe_number("expected_offset", u64::MAX)?,
             producer_id: asked.take("producer_id")?,
             sequence: asked.maybe_number("sequence", u64::MAX)?,
+            sequences: asked.take("sequences")?.map_or(Ok(Vec::new()), |text| sequences(&text))?,
             epoch: asked.maybe_number("epoch", u64::MAX)?,
             raw,
             form,
         };
         asked.finish()?;
-        if sending.producer_id.is_none() && (sending.sequence.is_some() || sending.epoch.is_some())
-        {
+        let is_numbered = sending.sequence.is_some() || !sending.sequences.is_empty();
+        if sending.producer_id.is_none() && (is_numbered || sending.epoch.is_some()) {
             return Err(Failure::bad_request(
-                "sequence and epoch are a producer's: give its producer_id",
+                "sequence, sequences and epoch are a producer's: give its producer_id",
             ));
         }
         Ok(sending)
@@ -124,6 +143,7 @@ impl Sending {
             partition: self.partition,
             expected_offset: self.expected_offset,
             sequence: self.producer_id.as_deref().map(|id| (id, self.sequence)),
+            sequences: &self.sequences,
             epoch: self.epoch,
             ..SendOptions::default()
         }
