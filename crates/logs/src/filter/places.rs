@@ -50,21 +50,23 @@ fn add(expr: &Expr, message: &str, places: &mut Vec<Range<usize>>) {
 mod tests {
     use super::*;
 
-    fn places(filter: &str, message: &str) -> Vec<Range<usize>> {
-        filter.parse::<Filter>().unwrap().places(message)
+    /// What a filter finds in a message.
+    fn found<'a>(filter: &str, message: &'a str) -> Vec<&'a str> {
+        let places = filter.parse::<Filter>().unwrap().places(message);
+        places.into_iter().map(|place| &message[place]).collect()
     }
 
     #[test]
     fn what_a_filter_wants_in_a_message_has_places() {
-        assert_eq!(places("error", "error: no Error, two errors"), [0..5, 10..15]);
-        assert_eq!(places("err*", "two errors"), [4..7]);
-        assert_eq!(places("message:\"öl ist\"", "Öl ist weg"), [0..7]);
-        assert_eq!(places("a or (b c)", "a b c"), [0..1, 2..3, 4..5]);
-        assert_eq!(places("\"a b\" \"b c\"", "a b c"), [0..5]);
-        assert_eq!(places("/x*/", "axxb"), [1..3]);
-        assert_eq!(places("/(?i)DISK/ or disk", "a disk"), [2..6]);
+        assert_eq!(found("error", "error: no Error, two errors"), ["error", "Error"]);
+        assert_eq!(found("err*", "two errors"), ["err"]);
+        assert_eq!(found("message:\"öl ist\"", "Öl ist weg"), ["Öl ist"]);
+        assert_eq!(found("a or (b c)", "a b c"), ["a", "b", "c"]);
+        assert_eq!(found("\"a b\" \"b c\"", "a b c"), ["a b c"]);
+        assert_eq!(found("/x*/", "axxb"), ["xx"]);
+        assert_eq!(found("/(?i)DISK/ or disk", "a disk"), ["disk"]);
         for none in ["", "not a", "level>=warn", "host:a", "message=a"] {
-            assert!(places(none, "a").is_empty(), "{none}");
+            assert!(found(none, "a").is_empty(), "{none}");
         }
     }
 }
