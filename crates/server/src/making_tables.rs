@@ -19,8 +19,9 @@ impl MakingTables {
             make()
         };
         let mut all = self.0.blocking_lock();
-        // Who waits for it, or is about to, has a third.
-        if Arc::strong_count(&lock) == 2 {
+        // Let go of before the others are, so that the last one sees that it is; who waits for it has one too.
+        drop(lock);
+        if all.get(table).is_some_and(|lock| Arc::strong_count(lock) == 1) {
             all.remove(table);
         }
         made
