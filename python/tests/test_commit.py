@@ -88,9 +88,11 @@ def test_offsets_and_what_all_models_take_are_one_commit(tmp_path: Path) -> None
             with timestrata.open() as elsewhere, pytest.raises(ValueError, match="another store"):
                 consumer.commit(also=[(elsewhere.timelog("door"), [(1, "x")])])
             assert consumer.committed() == 2 and set(counts(store).values()) == {1}
-            # Without a record: all that was given.
-            consumer.commit(also=[(door, [(2, "closed")])])
+            # Without a record: all that was given. A log's entries have the labels of who writes them.
+            labelled = app.with_labels({"host": "web-1"})
+            consumer.commit(also=[(door, [(2, "closed")]), (labelled, ["served"])])
             assert consumer.committed() == 3 and len(door) == 2
+            assert [entry.message for entry in app.search("host=web-1")] == ["served"]
 
 
 def test_a_block_that_raises_changes_and_makes_nothing() -> None:

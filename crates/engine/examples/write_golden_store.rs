@@ -270,11 +270,14 @@ fn write_finer(store: &Store) -> Result<()> {
         let time = Field::new("time", DataType::Timestamp(unit, Some("UTC".into())), false);
         Arc::new(Schema::new(vec![time, Field::new("n", DataType::Int64, true)]))
     };
+    let no_rows = |why: arrow_schema::ArrowError| {
+        timestrata_engine::Error::new(timestrata_engine::ErrorKind::InvalidData, why.to_string())
+    };
     let rows = |unit: TimeUnit, times: &[i64]| {
         let numbers: ArrayRef = Arc::new(Int64Array::from(times.to_vec()));
         let schema = columns(unit);
-        let times = arrow_cast::cast(&numbers, schema.field(0).data_type())?;
-        RecordBatch::try_new(schema, vec![times, numbers])
+        let times = arrow_cast::cast(&numbers, schema.field(0).data_type()).map_err(no_rows)?;
+        RecordBatch::try_new(schema, vec![times, numbers]).map_err(no_rows)
     };
     let seconds = |times: std::ops::Range<i64>| rows(TimeUnit::Second, &times.collect::<Vec<_>>());
     let spec = StreamSpec {
@@ -282,14 +285,14 @@ fn write_finer(store: &Store) -> Result<()> {
         ..StreamSpec::new("clock", columns(TimeUnit::Second))
     };
     let id = store.create_stream(spec)?;
-    store.commit(Changes::new().insert(id, seconds(-20..40).unwrap()), WRITTEN)?;
+    store.commit(Changes::new().insert(id, seconds(-20..40)?), WRITTEN)?;
     store.compact(Some(id))?;
     store.commit(Changes::new().delete_range(id, KeyRange::times(-3, 5)), WRITTEN)?;
     store.pin("in seconds")?;
-    store.commit(Changes::new().insert(id, seconds(3..9).unwrap()), WRITTEN)?;
+    store.commit(Changes::new().insert(id, seconds(3..9)?), WRITTEN)?;
     store.commit(Changes::new().delete_range(id, KeyRange::times(30, 33)), WRITTEN)?;
     store.alter_stream(id, columns(TimeUnit::Microsecond))?;
-    let fine = rows(TimeUnit::Microsecond, &[3_000_001, 3_500_000, 31_000_000]).unwrap();
+    let fine = rows(TimeUnit::Microsecond, &[3_000_001, 3_500_000, 31_000_000])?;
     let changes = Changes::new().delete_range(id, KeyRange::times(8_000_000, 8_000_001));
     store.commit(changes.insert(id, fine), WRITTEN)?;
     Ok(())

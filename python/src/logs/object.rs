@@ -49,6 +49,11 @@ impl Logs {
     pub(crate) fn handle(&self) -> &Arc<Handle> {
         &self.log.handle
     }
+
+    /// What entries get which are written by way of this object.
+    pub(crate) fn own_labels(&self) -> &Labels {
+        &self.labels
+    }
 }
 
 #[pymethods]

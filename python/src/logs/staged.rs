@@ -39,6 +39,22 @@ impl CommitLogs {
         &self.name
     }
 
+    /// Writes entries that have these labels, unless they say otherwise.
+    pub(crate) fn write_labelled(
+        &self,
+        entries: &Bound<'_, PyAny>,
+        labels: &Labels,
+    ) -> PyResult<()> {
+        self.staging.check()?;
+        let filled = entries.try_iter()?.map(|given| {
+            let mut entry = NewEntry::default();
+            fill(&mut entry, labels, &given?)?;
+            Ok(entry)
+        });
+        let filled = filled.collect::<PyResult<Vec<_>>>()?;
+        self.entries.add(|entries| entries.extend(filled))
+    }
+
     /// What it has; `None`: nothing. The log is made if it is missing.
     pub(crate) fn take(
         &self,
@@ -79,14 +95,6 @@ impl CommitLogs {
 
     /// Write entries, behind those before, as `Logs.write_many` takes them.
     fn write_many(&self, entries: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.staging.check()?;
-        let none = Labels::default();
-        let filled = entries.try_iter()?.map(|given| {
-            let mut entry = NewEntry::default();
-            fill(&mut entry, &none, &given?)?;
-            Ok(entry)
-        });
-        let filled = filled.collect::<PyResult<Vec<_>>>()?;
-        self.entries.add(|entries| entries.extend(filled))
+        self.write_labelled(entries, &Labels::default())
     }
 }

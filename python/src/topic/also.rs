@@ -11,7 +11,7 @@ use super::{Consumer, Topic};
 use crate::error::invalid;
 use crate::graph::Graph;
 use crate::handle::Handle;
-use crate::logs::Logs;
+use crate::logs::{CommitLogs, Logs};
 use crate::store::Store;
 use crate::table::Table;
 use crate::timelog::Timelog;
@@ -92,6 +92,10 @@ fn stage(
         return Err(invalid(format!("also: a {kind} is of another store than the consumer")));
     }
     let name = model.getattr("name")?;
-    commit.call_method1(kind, (name,))?.call_method1(method, (given,))?;
+    let part = commit.call_method1(kind, (name,))?;
+    if let (Ok(part), Ok(logs)) = (part.cast::<CommitLogs>(), model.cast::<Logs>()) {
+        return part.get().write_labelled(given, logs.get().own_labels());
+    }
+    part.call_method1(method, (given,))?;
     Ok(())
 }
