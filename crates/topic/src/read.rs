@@ -50,7 +50,8 @@ impl TopicView {
     /// # Errors
     /// As [`Topic::scan`].
     pub fn scan(&self, offsets: Range<u64>, limit: Option<usize>) -> Result<Scan> {
-        let spec = ScanSpec { range: range(offsets), limit, ..ScanSpec::default() };
+        let range = range(offsets);
+        let spec = ScanSpec { range, limit, sequential: true, ..ScanSpec::default() };
         self.snapshot.scan(self.records, &spec)
     }
 }

@@ -9,6 +9,7 @@
 //! been compared. Flush and compaction write runs; scans and `check` read them.
 
 mod aggregates;
+mod ahead;
 mod block_builder;
 mod cache;
 mod checked;

@@ -13,6 +13,7 @@ use timestrata_format::{KeyRange, LeadKey, RunFormat, RunId, RunMeta, RunOrigin,
 use timestrata_io::sync::{Mutex, get_or_try_init};
 use timestrata_io::{Bytes, Io, OpenMode};
 
+use super::ahead::{self, BlocksAhead};
 use super::cache::BlockCache;
 use super::check_column_types;
 use super::checked::{CheckedFile, check_tail, unless_damaged};
@@ -22,8 +23,9 @@ use super::hot::{self, HotFile};
 use super::parts::missing;
 use super::tail::{self, Zone};
 use crate::scan::{
-    BlockAggregates, BlockBounds, ColumnSize, PartsOfBlock, PlannedFilter, PruneFilter, RowOrder,
-    Share, Source, SourceSummary, Values, ViewedColumns, reads_values, views,
+    BlockAggregates, BlockBounds, ColumnSize, DecodesAhead, PartsOfBlock, PlannedFilter,
+    PruneFilter, RowOrder, Share, Source, SourceSummary, Values, ViewedColumns, reads_values,
+    views,
 };
 use crate::{Error, ErrorKind, MissingRange, Result, Stream};
 
@@ -39,6 +41,7 @@ pub(crate) struct RunReader {
     opened: OnceLock<Opened>,
     /// Held while the file is being opened, so that this happens once.
     opening: Mutex<()>,
+    ahead: BlocksAhead,
 }
 
 /// What the first use finds.
@@ -130,6 +133,7 @@ impl RunReader {
             cache,
             opened: OnceLock::new(),
             opening: Mutex::new(()),
+            ahead: BlocksAhead::default(),
         })
     }
 
@@ -145,6 +149,10 @@ impl RunReader {
     /// All bytes of the file as they are mapped, whether or not it still has its name.
     pub(crate) fn bytes(&self) -> Result<Bytes> {
         Ok(self.opened()?.content.file().bytes().clone())
+    }
+
+    pub(super) fn ahead(&self) -> &BlocksAhead {
+        &self.ahead
     }
 
     /// The open file; opens it at the first call. A failure is not remembered.
@@ -256,6 +264,18 @@ impl RunReader {
     /// Decodes columns of a block; as views those that `views` says, which are all of those that the stream has views
     /// of, or none. Of a damaged block rows with other keys than `keys` are left out.
     fn read_as(
+        &self,
+        block: usize,
+        wanted: &ViewedColumns,
+        keys: Option<KeyRange>,
+        order: RowOrder,
+    ) -> Result<RecordBatch> {
+        self.ahead.wait_for(block);
+        self.read_now(block, wanted, keys, order)
+    }
+
+    /// The same, also where a thread is at the block.
+    pub(super) fn read_now(
         &self,
         block: usize,
         wanted: &ViewedColumns,
@@ -401,6 +421,10 @@ impl Source for RunReader {
             Some(few) => self.within(block, wanted, &few, order),
             None => self.read_as(block, wanted, keys, order),
         }
+    }
+
+    fn ahead(self: Arc<Self>, block: usize, columns: &[usize]) -> Option<DecodesAhead> {
+        ahead::of_block(self, block, columns)
     }
 
     fn leaves_out_other_keys(&self, block: usize, keys: &KeyRange) -> bool {

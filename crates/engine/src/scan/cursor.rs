@@ -145,7 +145,10 @@ impl Cursor {
                 _ => Err(error),
             });
             match loaded {
-                Ok(loaded) => self.loaded = Some(loaded),
+                Ok(loaded) => {
+                    plan.read_ahead(&self.source, self.block + 1);
+                    self.loaded = Some(loaded);
+                }
                 Err(error) => {
                     plan.leave_out(error)?;
                     self.lost.push(KeyRange::closed(block.key_min, block.key_max));

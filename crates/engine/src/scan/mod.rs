@@ -56,7 +56,9 @@ pub(crate) use prune::SoughtWord;
 pub use row_filter::{ColumnBounds, RowFilter, ScanFilter};
 pub(crate) use row_filter::{PlannedFilter, ViewedColumns};
 pub use sizes::ColumnSize;
-pub(crate) use source::{PartsOfBlock, Source, SourceSummary, StreamView, reads_values};
+pub(crate) use source::{
+    DecodesAhead, PartsOfBlock, Source, SourceSummary, StreamView, reads_values,
+};
 pub use split::ScanEstimate;
 pub(crate) use threads::ReadingThreads;
 pub use values::Values;
@@ -102,6 +104,9 @@ pub struct ScanSpec {
     pub text_dictionaries: Vec<usize>,
     /// Threads that read ahead where the range is large and no limit is set; 0 and 1 mean none.
     pub threads: usize,
+    /// The rows behind those of this scan will be asked for next: while the rows of one block are looked at, a thread decodes
+    /// the block behind it, where that is worth it. For scans with a limit, in the order of the key.
+    pub sequential: bool,
     /// Blocks that are damaged are left out, and [`Scan::missing`] tells of them, where else the scan
     /// ends with an error. Of a stream that keeps the newest row a key, nothing older than a
     /// damaged block is given within its keys either: it may have been replaced or deleted there. No

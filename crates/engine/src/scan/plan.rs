@@ -7,9 +7,10 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use timestrata_format::KeyRange;
 use timestrata_io::Arena;
+use timestrata_io::sync::processors;
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
-use super::{PartsOfBlock, RowOrder, ScanSpec, Share, Source, views};
+use super::{PartsOfBlock, ReadingThreads, RowOrder, ScanSpec, Share, Source, views};
 use crate::damage::LeftOut;
 use crate::key::KeyView;
 use crate::{Error, ErrorKind, Result, RunningQuery, Stream};
@@ -34,6 +35,8 @@ pub(super) struct ScanPlan {
     pub(super) left_out: Option<Arc<LeftOut>>,
     /// What rows have to pass to be given.
     pub(super) filter: Option<PlannedFilter>,
+    /// Those that decode the block that comes next, where that is wanted.
+    ahead: Option<Arc<ReadingThreads>>,
 }
 
 /// How the rows of a reading meet each other.
@@ -84,6 +87,23 @@ impl ScanPlan {
     pub(super) fn in_arena(mut self, arena: Arena) -> Self {
         self.read.arena = Some(arena);
         self
+    }
+
+    /// The same, with threads that decode the block that comes next. Not for what is filtered or read as views, which isn't kept
+    /// as a whole block of plain columns.
+    pub(super) fn with_ahead(mut self, threads: &Arc<ReadingThreads>) -> Self {
+        let is_plain = self.filter.is_none() && self.read.views.is_empty();
+        self.ahead = (is_plain && processors() > 1).then(|| Arc::clone(threads));
+        self
+    }
+
+    /// Lets a thread decode a block that will be asked for, where that is wanted and worth it.
+    pub(super) fn read_ahead(&self, source: &Arc<dyn Source>, block: usize) {
+        let Some(threads) = &self.ahead else { return };
+        if let Some(decode) = Arc::clone(source).ahead(block, &self.read.columns) {
+            // Where the system has no more threads, whoever asks for the block decodes it.
+            let _ = threads.begin(decode);
+        }
     }
 
     /// Goes on without what an error says is missing.
@@ -159,6 +179,7 @@ impl ScanPlan {
             deleted,
             left_out: None,
             filter: None,
+            ahead: None,
         }
     }
 

@@ -50,6 +50,9 @@ impl From<&RunMeta> for SourceSummary {
 /// Batches of rows of one block.
 pub(crate) type PartsOfBlock = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
+/// Decodes a block for those who will ask for it.
+pub(crate) type DecodesAhead = Box<dyn FnOnce() + Send>;
+
 /// A sorted, immutable sequence of rows: a run or a chunk of a memtable.
 ///
 /// Batches have the columns of [`Stream::stored_schema`] (those asked for).
@@ -98,6 +101,12 @@ pub(crate) trait Source: Send + Sync + Debug {
     ) -> Result<RecordBatch> {
         let read = self.read(block, &wanted.columns)?;
         if wanted.views.is_empty() { Ok(read) } else { views::of_batch(&read, &wanted.views) }
+    }
+    /// What decodes these columns of a block before somebody asks for them: `None` where that is not worth a thread, as it
+    /// takes no time, a thread does it already, or nothing of it would be kept. Until it has been done, or is
+    /// dropped, readers of the block wait.
+    fn ahead(self: Arc<Self>, _block: usize, _columns: &[usize]) -> Option<DecodesAhead> {
+        None
     }
     /// Whether a block has so many rows that readers in any order share it: each reads its rows alone.
     fn is_long(&self, _block: usize) -> bool {

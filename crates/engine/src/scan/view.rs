@@ -69,7 +69,12 @@ impl StreamView {
         let met = || met().saturating_sub(spec.without.rows());
         let scan_rows = scan_rows.unwrap_or_else(met);
         let plan = ScanPlan::new(&self.stream, spec, meeting(&seen), query)?;
-        let plan = Arc::new(plan.of_rows(scan_rows).in_arena(arena.clone()));
+        let plan = plan.of_rows(scan_rows).in_arena(arena.clone());
+        let is_sequential = spec.sequential && spec.limit.is_some() && !spec.reverse;
+        let plan = Arc::new(match is_sequential && spec.any_order.is_none() {
+            true => plan.with_ahead(&self.threads),
+            false => plan,
+        });
         let schema = Arc::clone(&plan.schema);
         let left_out = plan.left_out.clone();
         if left_out.is_some() {

@@ -60,7 +60,12 @@ impl ColdFile {
         rows: u64,
     ) -> bool {
         self.decoded_bytes(wanted, rows) <= self.cache.bytes_max()
-            || self.cached_of_block((block, zone), wanted).1.is_empty()
+            || self.has_cached((block, zone), wanted)
+    }
+
+    /// Whether the cache has all columns of a block.
+    pub(in crate::run) fn has_cached(&self, block: (usize, &Zone), wanted: &ViewedColumns) -> bool {
+        self.cached_of_block(block, wanted).1.is_empty()
     }
 
     /// What the cache has of all rows of a block, of these columns; and the others.
