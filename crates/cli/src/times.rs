@@ -57,6 +57,11 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// A span in nanoseconds, as long as they can tell.
+pub(crate) fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// The beginning of a text, short enough for a message.
 pub(crate) fn shorten(text: &str) -> String {
     const CHARACTERS_MAX: usize = 60;

@@ -14,6 +14,7 @@ use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::stdio_pipes;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use timestrata::{Error, ErrorKind, Moment, Result};
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -212,9 +213,12 @@ impl ServerHandler for Toolbox {
     }
 }
 
-/// Has warnings, of these tools and of all that they stand on, go to stderr.
-pub fn init_logs() {
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+/// Has warnings, of these tools and of all that they stand on, go to stderr, until what is given back is dropped. Those are left
+/// out that stderr has no room for: programs that use the tools need not read it.
+pub fn init_logs() -> WorkerGuard {
+    let (stderr, guard) = NonBlockingBuilder::default().lossy(true).finish(std::io::stderr());
+    let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_target(false);
     // Somebody may have set it up already; theirs stays.
     let _ = tracing_subscriber::registry().with(lines.with_filter(LevelFilter::WARN)).try_init();
+    guard
 }

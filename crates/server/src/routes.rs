@@ -18,6 +18,7 @@ mod root;
 mod sql;
 mod store;
 mod tables;
+mod tailing;
 mod timelogs;
 mod tokens;
 mod topics;

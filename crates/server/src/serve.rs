@@ -11,6 +11,7 @@ use timestrata_ingest::lines::LogFormats;
 use timestrata_sql::{Sql, SqlOptions};
 use timestrata_topic::{KeyFile, Topic};
 use tokio::sync::{Semaphore, watch};
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -186,9 +187,18 @@ impl Server {
     }
 }
 
-/// Has lines of the log go to stderr.
-pub fn init_logs(config: &Config) {
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+/// Lines of the log that wait for stderr at most.
+const LOG_LINES_WAITING_MAX: usize = 8_192;
+
+/// Has lines of the log go to stderr, until what is given back is dropped. A thread writes them, and those are left out that it
+/// has no room for: where stderr is a pipe that nobody reads, answers don't wait for it.
+pub fn init_logs(config: &Config) -> WorkerGuard {
+    let (stderr, guard) = NonBlockingBuilder::default()
+        .lossy(true)
+        .buffered_lines_limit(LOG_LINES_WAITING_MAX)
+        .thread_name("timestrata-log")
+        .finish(std::io::stderr());
+    let lines = tracing_subscriber::fmt::layer().with_writer(stderr).with_target(false);
     let lines = match config.log_is_json {
         true => lines.json().flatten_event(true).boxed(),
         false => lines.boxed(),
@@ -196,6 +206,7 @@ pub fn init_logs(config: &Config) {
     let filtered = lines.with_filter(config.log_filter.clone());
     // Somebody may have set it up already; theirs stays.
     let _ = tracing_subscriber::registry().with(filtered).try_init();
+    guard
 }
 
 /// Formats that are known, with those of the files that the configuration names.

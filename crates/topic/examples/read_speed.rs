@@ -2,19 +2,27 @@
 //! `cargo run --release -p timestrata-topic --example read_speed -- RECORDS WHAT COMPRESSION [BLOCK_ROWS]`.
 //! WHAT is `json`, `text` or `small`; COMPRESSION is `-` for records that are not packed. With BLOCK_ROWS, blocks
 //! have so many records, whatever topics have. The first scan finds nothing in the store's cache, later ones all;
-//! `looked at` reads each record's key and value as well.
+//! `looked at` reads each record's key and value as well, and
+//! `polled` takes 500 records at once, as a consumer does.
 
 use std::error::Error;
 use std::hint::black_box;
 use std::path::Path;
 
 use timestrata_engine::{
-    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, Io, Settings, Store, StreamSpec,
+    BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, Io, RunCompression, Settings, Store, StreamSpec,
 };
 use timestrata_topic::{Record, Records, SendOptions, Topic, TopicOptions};
 
 const BATCH: usize = 1_000;
 const ROUNDS: usize = 15;
+/// How many rows a scan is limited to, as those of consumers are, and whether each record is looked at.
+const WAYS: [(&str, Option<usize>, bool); 4] = [
+    ("scanned", None, false),
+    ("looked at", None, true),
+    ("polled", Some(500), false),
+    ("polled and looked at", Some(500), true),
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let records: usize = argument(0).unwrap_or("200000").parse()?;
     let what = argument(1).unwrap_or("json");
     let compression = match argument(2).unwrap_or("-") {
-        "-" => None,
-        named => Some(named.parse()?),
+        "-" => RunCompression::None,
+        named => named.parse()?,
     };
     let block_rows: Option<usize> = argument(3).map(str::parse).transpose()?;
     let directory = tempfile::tempdir()?;
@@ -59,18 +67,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "{what}: {bytes} bytes of {of_values} of values; appended {appended:.2}, flushed and compacted {compacted:.2} M/s"
     );
-    for looks in [false, true] {
+    for (name, rows_a_scan, looks) in WAYS {
         let (mut first, mut later) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let (topic, store) = opened(&path)?;
             for figures in [&mut first, &mut later] {
                 let started = io.clock.monotonic_ns();
-                assert_eq!(scan(&topic, looks)?, records);
+                assert_eq!(read(&topic, rows_a_scan, looks)?, records);
                 figures.push(million(seconds(started)));
             }
             store.close()?;
         }
-        let name = if looks { "looked at" } else { "scanned" };
         println!("{name}: first {} later {} M/s", best(first), best(later));
     }
     Ok(())
@@ -83,16 +90,22 @@ fn opened(path: &Path) -> Result<(Topic, Store), Box<dyn Error>> {
     Ok((topic, store))
 }
 
-fn scan(topic: &Topic, looks: bool) -> Result<usize, Box<dyn Error>> {
+/// All records, by scans of so many each.
+fn read(topic: &Topic, limit: Option<usize>, looks: bool) -> Result<usize, Box<dyn Error>> {
+    let (end, mut next) = (topic.offsets(0)?.end, 0);
     let mut seen = 0;
-    for batch in topic.scan(0, 0..u64::MAX, None)? {
-        let batch = batch?;
-        seen += batch.num_rows();
-        if looks {
-            for (offset, record) in Records::of(&batch)?.iter() {
-                black_box((offset, record.key, record.value));
+    while next < end {
+        let before = seen;
+        for batch in topic.scan(0, next..u64::MAX, limit)? {
+            let batch = batch?;
+            seen += batch.num_rows();
+            if looks {
+                for (offset, record) in Records::of(&batch)?.iter() {
+                    black_box((offset, record.key, record.value));
+                }
             }
         }
+        next += (seen - before) as u64;
     }
     Ok(seen)
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use timestrata_engine::{
     BLOCK_ROWS_PROPERTY, COLD_BLOCK_ROWS_PROPERTY, Error, ErrorKind, Result, RowAppender,
-    RunFormat, Store, Stream, StreamId, StreamSpec,
+    RunCompression, RunFormat, Store, Stream, StreamId, StreamSpec,
 };
 use timestrata_io::sync::{Mutex, RwLock};
 use timestrata_values::name;
@@ -24,6 +24,10 @@ use super::{entries, retain, state};
 /// Records of a block: what is verified for the first read of one of them, and when a partition is
 /// opened.
 const BLOCK_ROWS: usize = 4_096;
+
+/// The same of packed records: fewer, as a damaged byte makes all of a block unreadable. In blocks of 4,096 JSON
+/// of 124 bytes takes 9 % less.
+const PACKED_BLOCK_ROWS: usize = 1_024;
 
 /// What a topic is now.
 #[derive(Debug)]
@@ -341,10 +345,10 @@ fn parts(topic: &str, partitions: Range<u32>, options: &TopicOptions) -> Vec<Str
     let mut properties = options::part_properties();
     properties.push((BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
     let mut run_format = RunFormat::Hot;
-    if let Some(compression) = options.compression {
+    if options.compression != RunCompression::None {
         run_format = RunFormat::Cold;
-        properties.push((COLD_BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
-        properties = compression.in_properties(properties);
+        properties.push((COLD_BLOCK_ROWS_PROPERTY.to_owned(), PACKED_BLOCK_ROWS.to_string()));
+        properties = options.compression.in_properties(properties);
     }
     let of_partition = |partition| {
         let records = StreamSpec::new(records_name(topic, partition), record_schema());

@@ -114,10 +114,10 @@ pub struct TopicOptions {
     pub stamp: Stamp,
     /// What may be thrown away.
     pub retention: TopicRetention,
-    /// How compacted records are packed; `None`, the default: they are not, and lie in files that are read without
-    /// decoding. With `Some` they lie in Parquet files: less room where records repeat, and a record that the cache
-    /// lacks costs the decoding of a block of 4,096.
-    pub compression: Option<RunCompression>,
+    /// How records are packed once they have settled, in Parquet files: less room where records repeat each other, and a
+    /// record that the cache lacks costs the decoding of a block of 1,024. What was flushed last lies in files that are read
+    /// without decoding; with [`RunCompression::None`] all records do, for good.
+    pub compression: RunCompression,
     /// Whether the entries of records that are thrown away stay: their places, times and hashes of their parts, 24 bytes and
     /// the topic's name, and 32 for each part. Exports stay whole then, and audits and proofs of such records can be
     /// made to the last bit; their keys and values are gone.
@@ -131,7 +131,7 @@ impl Default for TopicOptions {
             record_bytes_max: RECORD_BYTES_DEFAULT,
             stamp: Stamp::default(),
             retention: TopicRetention::default(),
-            compression: None,
+            compression: RunCompression::default(),
             keep_entries: false,
         }
     }
@@ -235,7 +235,7 @@ impl TopicOptions {
             ("retention_records", or_none(records)),
             ("compact", compact.to_string()),
             ("retention_groups_age", or_none(groups_age_ns.map(seconds))),
-            ("compression", or_none(self.compression)),
+            ("compression", self.compression.to_string()),
             ("keep_entries", self.keep_entries.to_string()),
         ]
     }
@@ -251,7 +251,9 @@ impl TopicOptions {
             property(STAMP_PROPERTY, self.stamp.name()),
             property(COMPACT_PROPERTY, compact),
         ];
-        properties.extend(self.compression.map(|packed| property(COMPRESSION_PROPERTY, packed)));
+        // As topics have it that were made before records were packed.
+        let is_packed = self.compression != RunCompression::None;
+        properties.extend(is_packed.then(|| property(COMPRESSION_PROPERTY, self.compression)));
         properties.extend(self.keep_entries.then(|| property(ENTRIES_PROPERTY, true)));
         let limits = [
             (AGE_PROPERTY, age_ns),
@@ -286,7 +288,10 @@ impl TopicOptions {
                 compact: stream.property(COMPACT_PROPERTY) == Some("true"),
                 groups_age_ns: number(stream, GROUPS_PROPERTY)?,
             },
-            compression: stream.property(COMPRESSION_PROPERTY).map(|_| stream.compression()),
+            compression: match stream.property(COMPRESSION_PROPERTY) {
+                Some(_) => stream.compression(),
+                None => RunCompression::None,
+            },
             keep_entries: stream.property(ENTRIES_PROPERTY) == Some("true"),
         })
     }

@@ -40,8 +40,8 @@ impl Store {
     /// retention_groups_age : float, optional
     ///     Forget what groups have committed that have no members, and committed nothing for so many seconds.
     /// compression : str, optional
-    ///     How compacted records of a new topic are packed: "zstd", "zstd:LEVEL" (1 to 22), "lz4" or "none", in Parquet
-    ///     files. None: they lie in Arrow files, which take more room and are read without decoding.
+    ///     How records of a new topic are packed once they have settled: "zstd", as it is where nothing is said, "zstd:LEVEL"
+    ///     (1 to 22) or "lz4", in Parquet files; or "none": in Arrow files, which take more room and are read without decoding.
     /// keep_entries : bool, optional
     ///     True: of records that are thrown away a new topic keeps the entries, hashes of their parts. So
     ///     `Topic.export_tiles` stays whole, for some 60 to 170 bytes a record.
@@ -96,7 +96,7 @@ impl Store {
                 compact: compact.unwrap_or(found.retention.compact),
                 groups_age_ns: groups_age_ns.or(found.retention.groups_age_ns),
             },
-            compression: compression.or(found.compression),
+            compression: compression.unwrap_or(found.compression),
             keep_entries: keep_entries.unwrap_or(found.keep_entries),
         };
         Ok(Topic { topic: Opened::named(py, &self.handle, name, create, &WAYS, wanted)? })

@@ -20,16 +20,13 @@ from timestrata.remote.connection import (
     ns_text,
     time_ns,
 )
+from timestrata.remote.following import Following
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from timestrata._timestrata import Duration, LogClock, LogEntrylike, LogFigures, LogPlace, Rows, TableTime
 
 __all__ = ["RemoteLogTail", "RemoteLogs"]
 
-# How long a server waits for entries at most, before it says that there are none yet.
-_WAIT_SECONDS = 5.0
 _PARTS = ("message", "level", "source_time", "labels", "fields")
 
 
@@ -308,14 +305,11 @@ class RemoteLogs(Remote):
         return f"<RemoteLogs {self._name!r} of {self._connection.server.url}>"
 
 
-class RemoteLogTail:
+class RemoteLogTail(Following[LogEntry]):
     """Follows a log of a server: each entry that arrives, once and in order. Made by `RemoteLogs.tail`; as `LogTail`.
 
     It goes on over a server that is started anew: it asks behind the last entry that came.
     """
-
-    # For the await forms: cancelling gives up a request at once.
-    _wait_seconds = _WAIT_SECONDS
 
     def __init__(
         self, connection: Connection, name: str, filter: str, after: LogPlace | None
@@ -371,23 +365,6 @@ class RemoteLogTail:
             return None
         self._given = entry.timestamp
         return entry
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> LogEntry:
-        while True:
-            entry = self._take()
-            if entry is not None:
-                return entry
-            if not self._fill(_WAIT_SECONDS):
-                raise StopIteration
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> LogEntry:
-        return await awaiting.next_followed(self)
 
     def __repr__(self) -> str:
         return f"<RemoteLogTail behind {self.position}>"

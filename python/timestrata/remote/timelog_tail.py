@@ -6,33 +6,25 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from timestrata import awaiting
 from timestrata._timestrata import cbor_decode
 from timestrata.errors import InvalidArgumentError
 from timestrata.remote.connection import Connection
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from timestrata.remote.following import Following
 
 __all__ = ["RemoteTimelogTail"]
 
-# How long the server is asked to wait for an entry.
-_WAIT_SECONDS = 5.0
 _CURSOR = "tail cursor"
 
 _DECODERS: dict[str, Callable[[bytes], Any]] = {"cbor": cbor_decode, "json": json.loads}
 
 
-class RemoteTimelogTail:
+class RemoteTimelogTail(Following[tuple[int, Any]]):
     """Follows a time log of a server: each entry that comes. Made by `RemoteTimelog.tail`; as `TimelogTail`.
 
     It goes on over a server that is started anew: it asks behind the last entry that came.
     """
-
-    # For the await forms: cancelling gives up a request at once.
-    _wait_seconds = _WAIT_SECONDS
 
     def __init__(
         self,
@@ -131,23 +123,6 @@ class RemoteTimelogTail:
         except IndexError:
             return None
         return time, value
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> tuple[int, Any]:
-        while True:
-            entry = self._take()
-            if entry is not None:
-                return entry
-            if not self._fill(_WAIT_SECONDS):
-                raise StopIteration
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> tuple[int, Any]:
-        return await awaiting.next_followed(self)
 
     def __repr__(self) -> str:
         return f"<RemoteTimelogTail behind {self._given}>"

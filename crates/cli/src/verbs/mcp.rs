@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &McpArgs) -> Result<()> {
         &arguments.dir,
         "give the directory: it may be read while a server has it open",
     )?;
-    init_logs();
+    let _log = init_logs();
     let whole = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
     let options = McpOptions {
         at: arguments.at.moment(),

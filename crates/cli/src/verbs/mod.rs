@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod graph;
 pub(crate) mod info;
 pub(crate) mod ingest;
+mod kept;
 pub(crate) mod logs;
 #[cfg(feature = "sql")]
 pub(crate) mod mcp;

@@ -41,7 +41,7 @@ pub(crate) struct ServeArgs {
 pub(crate) fn run(arguments: &ServeArgs) -> Result<()> {
     expect_directory(&arguments.dir, "give the directory that the server is to open")?;
     let mut config = arguments.config.layers()?.config()?;
-    init_logs(&config);
+    let _log = init_logs(&config);
     let tokens = config
         .token_file
         .as_deref()

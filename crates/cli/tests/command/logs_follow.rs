@@ -40,6 +40,13 @@ fn stop(following: Running) -> Ran {
     following.wait_with_stdin_open()
 }
 
+/// Follows the file until the log has so many lines, and ends.
+fn follow_until(runner: &Runner, rows: u64) {
+    let mut following = runner.start(&follow(&["app.log"]));
+    runner.await_rows("app", &mut following, rows);
+    stop(following);
+}
+
 /// The numbers of the lines in the log, in order of themselves.
 fn numbers(runner: &Runner) -> Vec<usize> {
     let out = runner.ok(&["logs", "search", "store", "app", "--format", "message"]);
@@ -132,9 +139,7 @@ fn what_was_rotated_away_and_packed_meanwhile_is_read_to_its_end() {
     let runner = Runner::new();
     let log = runner.path("app.log");
     append(&log, &lines(0..10));
-    let mut following = runner.start(&follow(&["app.log"]));
-    runner.await_rows("app", &mut following, 10);
-    stop(following);
+    follow_until(&runner, 10);
     append(&log, &lines(10..20));
     let packed = std::fs::File::create(runner.path("app.log.1.gz")).unwrap();
     let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::default());
@@ -144,9 +149,7 @@ fn what_was_rotated_away_and_packed_meanwhile_is_read_to_its_end() {
     append(&log, &lines(20..25));
     for _ in 0..2 {
         // The second time there is nothing more.
-        let mut following = runner.start(&follow(&["app.log"]));
-        runner.await_rows("app", &mut following, 25);
-        stop(following);
+        follow_until(&runner, 25);
     }
     assert_eq!(numbers(&runner), (0..25).collect::<Vec<_>>());
 }
@@ -156,17 +159,13 @@ fn a_file_that_has_the_number_of_one_that_is_gone_is_another_one() {
     let runner = Runner::new();
     let log = runner.path("app.log");
     append(&log, &lines(0..10));
-    let mut following = runner.start(&follow(&["app.log"]));
-    runner.await_rows("app", &mut following, 10);
-    stop(following);
+    follow_until(&runner, 10);
     append(&log, &lines(10..20));
     std::fs::copy(&log, runner.path("app.log.1")).unwrap();
     // Written anew in place: the number stays, whatever the file system does with those of files that are gone. It is
     // longer than what was read before.
     std::fs::write(&log, lines(20..45)).unwrap();
-    let mut following = runner.start(&follow(&["app.log"]));
-    runner.await_rows("app", &mut following, 45);
-    stop(following);
+    follow_until(&runner, 45);
     assert_eq!(numbers(&runner), (0..45).collect::<Vec<_>>());
 }
 

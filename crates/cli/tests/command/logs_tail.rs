@@ -1,48 +1,13 @@
 //! `logs tail`: each entry once and in order, beside a process that writes, and an end in good order.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use timestrata::logs::{Logs, LogsOptions, NewEntry};
 use timestrata::{Settings, Store};
 
 use crate::logs::{json_lines, write};
 use crate::runner::Runner;
-
-/// A tail under way. Killed when dropped.
-struct Tail {
-    child: Child,
-    out: BufReader<ChildStdout>,
-}
-
-impl Tail {
-    fn start(runner: &Runner, verb: &[&str]) -> Self {
-        let mut command = runner.command(verb);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Self { child, out }
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
-    }
-
-    /// Sends a signal; gives the exit code.
-    fn end(&mut self, signal: &str) -> Option<i32> {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Tail {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use crate::tailing::Tail;
 
 #[test]
 fn a_tail_sees_what_another_process_writes_and_ends_in_good_order() {

@@ -25,6 +25,7 @@ mod seen;
 mod serve;
 mod sql;
 mod tables;
+mod tailing;
 mod timelogs;
 mod tls;
 mod tokens;

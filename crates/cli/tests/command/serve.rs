@@ -1,13 +1,24 @@
 //! A real server in a process of its own, killed and stopped.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use crate::runner::Runner;
 
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) url: String,
+}
+
+/// A server that has said where it listens, and what it goes on to say.
+fn started(mut command: Command) -> (Server, BufReader<ChildStderr>) {
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let url = line.trim().rsplit(' ').next().unwrap().to_owned();
+    assert!(url.contains("://127.0.0.1:"), "{line}");
+    (Server { child, url }, said)
 }
 
 impl Server {
@@ -17,13 +28,7 @@ impl Server {
 
     pub(crate) fn start_with(runner: &Runner, more: &[&str]) -> Self {
         let serve = ["serve", "store", "--listen", "127.0.0.1:0", "--set", "log.level=error"];
-        let mut command = runner.command(&[&serve, more].concat());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().rsplit(' ').next().unwrap().to_owned();
-        assert!(url.contains("://127.0.0.1:"), "{line}");
-        Self { child, url }
+        started(runner.command(&[&serve, more].concat())).0
     }
 
     /// Whether the rows were acknowledged.
@@ -68,10 +73,8 @@ fn what_was_acknowledged_survives_kill_9_under_load() {
             })
             .collect();
         assert_eq!(hears.iter().take(UNDER_LOAD).count(), UNDER_LOAD);
-        let killed = std::process::Command::new("kill")
-            .args(["-9", &server.child.id().to_string()])
-            .status()
-            .unwrap();
+        let killed =
+            Command::new("kill").args(["-9", &server.child.id().to_string()]).status().unwrap();
         assert!(killed.success());
         clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
     });
@@ -100,10 +103,29 @@ fn a_signal_stops_it_in_good_order() {
     let mut server = Server::start(&runner);
     assert!(server.post(&part(0)));
     let id = server.child.id().to_string();
-    assert!(std::process::Command::new("kill").arg(&id).status().unwrap().success());
+    assert!(Command::new("kill").arg(&id).status().unwrap().success());
     assert!(server.child.wait().unwrap().success());
     assert_eq!(runner.rows("store", "t"), ROWS);
     runner.fails(&["serve", "store", "--listen", "nowhere"], 1, &["nowhere"]);
+}
+
+/// A pipe that is full once held up every answer.
+#[test]
+fn a_log_on_stderr_that_nobody_reads_holds_up_no_answer() {
+    let runner = Runner::new();
+    let serve = runner.command(&["serve", "store", "--listen", "127.0.0.1:0"]);
+    let (mut server, unread) = started(serve);
+    // Each has a line, and a pipe has room for some 500 of them.
+    let agent = ureq::agent();
+    for _ in 0..2_000 {
+        let answer = agent.get(format!("{}/health", server.url)).call().unwrap();
+        assert_eq!(answer.status(), 200);
+    }
+    let id = server.child.id().to_string();
+    assert!(Command::new("kill").arg(&id).status().unwrap().success());
+    assert!(server.child.wait().unwrap().success());
+    let lines: Vec<String> = unread.lines().map_while(Result::ok).collect();
+    assert!(lines.len() > 100 && lines[..100].iter().all(|line| line.contains("/health")));
 }
 
 /// The command asks at the same paths as those clients, and counts on other answers.

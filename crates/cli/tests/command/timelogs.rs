@@ -1,47 +1,12 @@
 //! `timelog`: made, changed, and followed by one place after the other, of a directory and of a server.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
-
 use serde_json::Value;
 use timestrata::timelog::{Codec, Timelog, TimelogOptions};
 use timestrata::{Settings, Store};
 
 use crate::runner::Runner;
 use crate::serve::Server;
-
-/// A tail under way. Killed when dropped.
-struct Tail {
-    child: Child,
-    out: BufReader<ChildStdout>,
-}
-
-impl Tail {
-    fn start(runner: &Runner, verb: &[&str]) -> Self {
-        let mut child = runner.command(verb).stdout(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Self { child, out }
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
-    }
-
-    fn end(&mut self, signal: &str) -> Option<i32> {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Tail {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use crate::tailing::Tail;
 
 #[test]
 fn a_tail_of_a_time_log_sees_what_another_process_writes_and_ends_in_good_order() {

@@ -1,6 +1,7 @@
 //! Runs written and read back, whole.
 
 mod aggregates;
+mod ahead;
 mod damage;
 mod groups;
 mod parts;

@@ -15,8 +15,8 @@ use timestrata_io::{Disk, Io};
 use crate::damage::DamagedRuns;
 use crate::run::{self, BlockCache, RunReader};
 use crate::scan::{
-    BlockAggregates, PartsOfBlock, PlannedFilter, RowOrder, Share, Source, SourceSummary,
-    ViewedColumns,
+    BlockAggregates, DecodesAhead, PartsOfBlock, PlannedFilter, RowOrder, Share, Source,
+    SourceSummary, ViewedColumns,
 };
 use crate::tombstones::Tombstones;
 use crate::{BlockBounds, ColumnSize, PruneFilter, Result, Stream, Values};
@@ -230,6 +230,15 @@ impl Source for RunHandle {
         order: RowOrder,
     ) -> Result<RecordBatch> {
         self.noting(self.reader.read_viewed(block, wanted, keys, order))
+    }
+
+    fn ahead(self: Arc<Self>, block: usize, columns: &[usize]) -> Option<DecodesAhead> {
+        let decode = Arc::clone(&self.reader).ahead(block, columns)?;
+        Some(Box::new(move || {
+            decode();
+            // Nothing is kept of a run whose file has gone meanwhile.
+            drop(self);
+        }))
     }
 
     fn is_long(&self, block: usize) -> bool {

@@ -46,7 +46,7 @@ const OPTIONS: &[Parameter] = &[
     parameter("partitions", Form::Number(4_096), "How many partitions; never fewer than before"),
     parameter("record_bytes_max", Form::Number(512 << 20), "Most bytes of a record"),
     parameter("timestamp", Form::OneOf(&["producer", "store"]), "Whose clock records have"),
-    parameter("compression", Form::Text, "zstd, zstd:LEVEL, lz4 or none; null: Arrow files"),
+    parameter("compression", Form::Text, "zstd (as without it), zstd:LEVEL, lz4 or none"),
     parameter(
         "keep_entries",
         Form::Truth,
@@ -303,7 +303,7 @@ fn described(topic: &Topic) -> Result<Value> {
         "retention_records": retention.records,
         "compact": retention.compact,
         "retention_groups_age": retention.groups_age_ns.map(|age| age as f64 / 1e9),
-        "compression": compression.map(|packed| packed.to_string()),
+        "compression": compression.to_string(),
         "keep_entries": keep_entries,
         "offsets": offsets.collect::<Result<Vec<_>>>()?,
     }))
@@ -346,7 +346,8 @@ fn read_options(members: &mut Members, mut options: TopicOptions) -> Result<Topi
     options.keep_entries = members.truth("keep_entries")?.unwrap_or(options.keep_entries);
     if members.has("compression") {
         let text = members.text("compression")?;
-        options.compression = text.map(|text| text.parse::<RunCompression>()).transpose()?;
+        let named = text.map(|text| text.parse::<RunCompression>()).transpose()?;
+        options.compression = named.unwrap_or(RunCompression::None);
     }
     Ok(options)
 }

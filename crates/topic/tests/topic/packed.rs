@@ -1,19 +1,17 @@
-//! What values take on the disk where a topic is made with `zstd`, beside what zstd itself makes of them.
+//! What values take on the disk where nothing else is asked for, beside what zstd itself makes of them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use timestrata_engine::{RunCompression, Settings, Store};
+use timestrata_engine::{Settings, Store};
 use timestrata_topic::{Record, SendOptions, Topic, TopicOptions};
 
 const RECORDS: usize = 40_000;
 /// Records that are packed together, here and there.
-const BATCH: usize = 4_096;
+const BATCH: usize = 1_024;
 
 /// Bytes of the records of a partition once they are compacted.
 fn packed(values: &[String]) -> u64 {
     let store = Store::memory(Settings::default()).unwrap();
-    let options =
-        TopicOptions { compression: Some(RunCompression::Usual), ..TopicOptions::default() };
-    let topic = Topic::create(&store, "t", &options).unwrap();
+    let topic = Topic::create(&store, "t", &TopicOptions::default()).unwrap();
     for batch in values.chunks(1_000) {
         let records: Vec<Record<'_>> = batch
             .iter()

@@ -373,7 +373,7 @@ fn packed_topics_take_less_and_give_the_same_records_and_proofs() {
         .collect();
     let mut taken = Vec::new();
     let mut roots = Vec::new();
-    for compression in [Some(RunCompression::Usual), Some(RunCompression::Lz4), None] {
+    for compression in [RunCompression::Usual, RunCompression::Lz4, RunCompression::None] {
         let store = store();
         let options = TopicOptions { compression, ..TopicOptions::default() };
         let topic = Topic::create(&store, "payments", &options).unwrap();
@@ -392,7 +392,7 @@ fn packed_topics_take_less_and_give_the_same_records_and_proofs() {
         let stats = store.stats();
         taken.push(stats.streams.iter().map(|stream| stream.run_bytes).sum::<u64>());
         // It is what it was made as.
-        let other = TopicOptions { compression: Some(RunCompression::Zstd(9)), ..options };
+        let other = TopicOptions { compression: RunCompression::Zstd(9), ..options };
         let error = Topic::create(&store, "payments", &other).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         topic.set_partitions(2).unwrap();

@@ -1,7 +1,5 @@
 //! `timestrata logs set`.
 
-use std::time::Duration;
-
 use clap::Args;
 use timestrata::Access;
 use timestrata::logs::Clock;
@@ -9,7 +7,7 @@ use timestrata::logs::Clock;
 use super::By;
 use crate::faces::{LogsChange, StoreArg};
 use crate::failure::{Failure, Result};
-use crate::times;
+use crate::verbs::kept::KeptArgs;
 
 /// Set a log's clock, or what may be thrown away by itself.
 #[derive(Debug, Args)]
@@ -29,25 +27,16 @@ pub(super) struct SetArgs {
     /// The clock that queries go by which name none.
     #[arg(long, value_enum)]
     clock: Option<By>,
-    /// Throw away what arrived longer ago: 90s, 15m, 12h, 30d.
-    #[arg(long, value_name = "SPAN", value_parser = times::span)]
-    retention_age: Option<Duration>,
-    /// Throw away the oldest beyond so many bytes.
-    #[arg(long, value_name = "BYTES")]
-    retention_bytes: Option<u64>,
-    /// Keep everything.
-    #[arg(long, conflicts_with_all = ["retention_age", "retention_bytes"])]
-    keep_all: bool,
+    #[command(flatten)]
+    kept: KeptArgs,
 }
 
 pub(super) fn run(arguments: &SetArgs) -> Result<()> {
     let change = LogsChange {
         clock: arguments.clock.map(Clock::from),
-        keep_all: arguments.keep_all,
-        age_ns: arguments
-            .retention_age
-            .map(|age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)),
-        bytes: arguments.retention_bytes,
+        keep_all: arguments.kept.keep_all,
+        age_ns: arguments.kept.age_ns(),
+        bytes: arguments.kept.retention_bytes,
     };
     if change == LogsChange::default() {
         let hint = "name --clock, --retention-age, --retention-bytes or --keep-all";

@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &CreateArgs) -> Result<()> {
         unit,
         retention: TimelogRetention {
             keep_all: false,
-            age_ns: arguments.retention_age.map(nanoseconds),
+            age_ns: arguments.retention_age.map(times::nanoseconds),
             bytes: arguments.retention_bytes,
         },
         min_time: min_time.transpose()?,
@@ -73,8 +73,4 @@ pub(super) fn run(arguments: &CreateArgs) -> Result<()> {
     store.create_timelog(&arguments.name, &wanted)?;
     store.sync()?;
     store.close()
-}
-
-pub(super) fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

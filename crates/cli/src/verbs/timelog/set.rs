@@ -1,14 +1,11 @@
 //! `timestrata timelog set`.
 
-use std::time::Duration;
-
 use clap::Args;
 use timestrata::Access;
 
-use super::create::nanoseconds;
 use crate::faces::{StoreArg, TimelogRetention};
 use crate::failure::{Failure, Result};
-use crate::times;
+use crate::verbs::kept::KeptArgs;
 
 /// Set what of a time log may be thrown away by itself.
 #[derive(Debug, Args)]
@@ -23,22 +20,15 @@ pub(super) struct SetArgs {
     store: StoreArg,
     /// The time log.
     name: String,
-    /// Throw away what is older: 90s, 15m, 12h, 30d.
-    #[arg(long, value_name = "SPAN", value_parser = times::span)]
-    retention_age: Option<Duration>,
-    /// Throw away the oldest beyond so many bytes.
-    #[arg(long, value_name = "BYTES")]
-    retention_bytes: Option<u64>,
-    /// Keep everything.
-    #[arg(long, conflicts_with_all = ["retention_age", "retention_bytes"])]
-    keep_all: bool,
+    #[command(flatten)]
+    kept: KeptArgs,
 }
 
 pub(super) fn run(arguments: &SetArgs) -> Result<()> {
     let change = TimelogRetention {
-        keep_all: arguments.keep_all,
-        age_ns: arguments.retention_age.map(nanoseconds),
-        bytes: arguments.retention_bytes,
+        keep_all: arguments.kept.keep_all,
+        age_ns: arguments.kept.age_ns(),
+        bytes: arguments.kept.retention_bytes,
     };
     if change == TimelogRetention::default() {
         let hint = "name --retention-age, --retention-bytes or --keep-all";

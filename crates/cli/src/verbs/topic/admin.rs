@@ -63,10 +63,10 @@ struct Create {
     /// Whose clock records have.
     #[arg(long, value_enum, default_value_t = Clock::Producer)]
     timestamp: Clock,
-    /// How compacted records are packed: zstd, zstd:LEVEL (1 to 22), lz4 or none. Default: they lie in Arrow files, read
-    /// without decoding.
-    #[arg(long, value_name = "CODEC")]
-    compression: Option<RunCompression>,
+    /// How records are packed once they have settled: zstd, zstd:LEVEL (1 to 22), lz4 or none. With none they lie in Arrow
+    /// files, read without decoding.
+    #[arg(long, value_name = "CODEC", default_value_t = RunCompression::default())]
+    compression: RunCompression,
     /// Keep the entries of records that are thrown away, hashes of their parts: exports stay whole.
     #[arg(long)]
     keep_entries: bool,
@@ -104,13 +104,12 @@ struct RetentionArgs {
 
 impl RetentionArgs {
     fn retention(&self) -> TopicRetention {
-        let nanoseconds = |age: Duration| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
         TopicRetention {
-            age_ns: self.retention_age.map(nanoseconds),
+            age_ns: self.retention_age.map(times::nanoseconds),
             bytes: self.retention_bytes,
             records: self.retention_records,
             compact: self.compact,
-            groups_age_ns: self.retention_groups_age.map(nanoseconds),
+            groups_age_ns: self.retention_groups_age.map(times::nanoseconds),
         }
     }
 }

@@ -5,14 +5,13 @@
 //! all else that is known of it is how far it has come.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use arrow_schema::SchemaRef;
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
+use axum::body::Bytes;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use futures::FutureExt;
 use futures::stream::unfold;
-use timestrata_engine::ErrorKind;
 use timestrata_logs::{Entries, Tail};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -20,24 +19,15 @@ use super::parameters::LogRequest;
 use crate::answer::{self, ARROW, AnswerForm, AnswerRows, JSON, accepted};
 use crate::entries::Batch;
 use crate::error::{Failure, Result};
+use crate::routes::tailing::{self, Awaited, EVENTS, HEARTBEAT, LAST_EVENT_ID, PIECE_BYTES, WAIT};
 use crate::state::{AppState, blocking};
 
-/// How long a thread waits for entries before it looks whether anybody still does.
-const WAIT: Duration = Duration::from_millis(500);
-/// A client hears something at least after so many waits without an entry.
-const WAITS_MAX: u32 = 30;
+/// What is followed.
+const WHAT: &str = "a log";
 /// So many waits an answer in columns takes that has no entries.
 const WAITS_OF_COLUMNS: u32 = 10;
 /// Behind which arrival to ask on, where an answer is in columns.
 const NEXT: &str = "timestrata-next";
-/// The form for pages of the web.
-const EVENTS: &str = "text/event-stream";
-/// Bytes that go out at once.
-const PIECE_BYTES: usize = 64 << 10;
-/// A comment: it keeps up the connection, and tells that the client isn't there any more.
-const HEARTBEAT: &str = ":\n\n";
-/// The header by which a client that comes back says what it has seen last.
-const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) async fn tail(request: LogRequest) -> Result<Response> {
     let LogRequest { state, name, mut asked, headers, .. } = request;
@@ -72,8 +62,7 @@ pub(super) async fn tail(request: LogRequest) -> Result<Response> {
         let piece = following.next().await?;
         Some((piece, following))
     });
-    let head = [(header::CONTENT_TYPE, EVENTS), (header::CACHE_CONTROL, "no-store")];
-    Ok((head, Body::from_stream(events)).into_response())
+    Ok(tailing::events(events))
 }
 
 /// The entries of one look, as soon as there are some, and behind which arrival to ask on; where none come for a while,
@@ -129,23 +118,13 @@ impl Following {
             // The client knows at once that it is heard.
             return Some(Ok(HEARTBEAT.into()));
         }
-        let mut waits = 0;
-        while self.batch.is_none() {
-            if *self.state.stopping.borrow() {
-                return None;
-            }
-            if waits == WAITS_MAX {
-                return Some(Ok(HEARTBEAT.into()));
-            }
-            waits += 1;
-            match self.look().await? {
-                Ok(entries) => self.batch = entries.map(Batch::new),
-                // Whoever removes a log ends what follows it.
-                Err(error) if error.kind() == ErrorKind::NotFound => return None,
-                Err(error) => {
-                    tracing::error!(%error, "following a log ended early");
-                    return Some(Err(error));
-                }
+        if self.batch.is_none() {
+            let state = self.state.clone();
+            match tailing::awaited((&state, WHAT), self, |of| of.look().boxed()).await {
+                Awaited::Found(entries) => self.batch = Some(Batch::new(entries)),
+                Awaited::Heartbeat => return Some(Ok(HEARTBEAT.into())),
+                Awaited::End => return None,
+                Awaited::Failed(error) => return Some(Err(error)),
             }
         }
         Some(Ok(self.piece()))
@@ -153,18 +132,7 @@ impl Following {
 
     /// New entries, waited for a while.
     async fn look(&mut self) -> Option<timestrata_engine::Result<Option<Entries>>> {
-        let mut tail = self.tail.take()?;
-        let looked = tokio::task::spawn_blocking(move || (tail.next(WAIT), tail)).await;
-        match looked {
-            Ok((entries, tail)) => {
-                self.tail = Some(tail);
-                Some(entries)
-            }
-            Err(error) => {
-                tracing::error!(%error, "following a log died");
-                None
-            }
-        }
+        tailing::on_thread(&mut self.tail, WHAT, |tail| tail.next(WAIT)).await
     }
 
     /// Events of entries that were read.

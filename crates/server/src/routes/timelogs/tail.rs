@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
 use futures::stream::unfold;
 use timestrata_engine::ErrorKind;
 use timestrata_timelog::{Codec, Tail, TailBlock, TailCursor, TailOptions, Timelog};
@@ -23,22 +24,13 @@ use super::values::EntryWriter;
 use crate::answer::{self, ARROW, AnswerForm, AnswerRows, JSON, LINES, accepted};
 use crate::error::{Failure, Result};
 use crate::routes::asked::Question;
+use crate::routes::tailing::{self, Awaited, EVENTS, HEARTBEAT, LAST_EVENT_ID, PIECE_BYTES, WAIT};
 use crate::state::{AppState, blocking};
 
-/// How long a thread waits for entries before it looks whether anybody still does.
-const WAIT: Duration = Duration::from_millis(500);
-/// A client hears something at least after so many waits without an entry.
-const WAITS_MAX: u32 = 30;
+/// What is followed.
+const WHAT: &str = "a time log";
 /// How long an answer that ends waits for entries where nobody says it.
 const WAIT_OF_A_LOOK: Duration = Duration::from_secs(5);
-/// The form for pages of the web.
-const EVENTS: &str = "text/event-stream";
-/// Bytes that go out at once.
-const PIECE_BYTES: usize = 64 << 10;
-/// A comment: it keeps up the connection, and tells that the client isn't there any more.
-const HEARTBEAT: &str = ":\n\n";
-/// The header by which a client that comes back says what it has seen last.
-const LAST_EVENT_ID: &str = "last-event-id";
 /// The column with the place behind each entry.
 const CURSOR: &str = "tail cursor";
 
@@ -100,8 +92,7 @@ pub(super) async fn tail(mut question: Question) -> Result<Response> {
         let piece = following.next().await?;
         Some((piece, following))
     });
-    let head = [(header::CONTENT_TYPE, EVENTS), (header::CACHE_CONTROL, "no-store")];
-    Ok((head, Body::from_stream(events)).into_response())
+    Ok(tailing::events(events))
 }
 
 /// A time log that a client follows.
@@ -133,28 +124,16 @@ impl Following {
             // The client knows at once that it is heard.
             return Some(Ok(HEARTBEAT.into()));
         }
-        let mut waits = 0;
-        while self.found.is_none() {
-            if *self.state.stopping.borrow() {
-                return None;
-            }
-            if waits == WAITS_MAX {
-                return Some(Ok(HEARTBEAT.into()));
-            }
-            waits += 1;
-            match self.look(WAIT).await? {
-                Ok(found) => {
-                    self.found = found.map(|found| {
-                        let begin = found.begin;
-                        (found, 0, begin)
-                    });
+        if self.found.is_none() {
+            let state = self.state.clone();
+            match tailing::awaited((&state, WHAT), self, |of| of.look(WAIT).boxed()).await {
+                Awaited::Found(found) => {
+                    let begin = found.begin;
+                    self.found = Some((found, 0, begin));
                 }
-                // Whoever removes a log ends what follows it.
-                Err(error) if error.kind() == ErrorKind::NotFound => return None,
-                Err(error) => {
-                    tracing::error!(%error, "following a time log ended early");
-                    return Some(Err(error));
-                }
+                Awaited::Heartbeat => return Some(Ok(HEARTBEAT.into())),
+                Awaited::End => return None,
+                Awaited::Failed(error) => return Some(Err(error)),
             }
         }
         self.piece().map_err(Failure::into_error).transpose()
@@ -162,18 +141,7 @@ impl Following {
 
     /// New entries, waited for a while.
     async fn look(&mut self, wait: Duration) -> Option<Looked> {
-        let mut tail = self.tail.take()?;
-        let looked = tokio::task::spawn_blocking(move || (tail.next(wait), tail)).await;
-        match looked {
-            Ok((found, tail)) => {
-                self.tail = Some(tail);
-                Some(found)
-            }
-            Err(error) => {
-                tracing::error!(%error, "following a time log died");
-                None
-            }
-        }
+        tailing::on_thread(&mut self.tail, WHAT, move |tail| tail.next(wait)).await
     }
 
     /// Events of entries that were read.
