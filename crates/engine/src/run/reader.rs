@@ -270,11 +270,10 @@ impl RunReader {
         keys: Option<KeyRange>,
         order: RowOrder,
     ) -> Result<RecordBatch> {
-        self.ahead.wait_for(block);
-        self.read_now(block, wanted, keys, order)
+        self.ahead.read(block, || self.read_now(block, wanted, keys, order))
     }
 
-    /// The same, also where a thread is at the block.
+    /// The same, whoever is at the block.
     pub(super) fn read_now(
         &self,
         block: usize,
@@ -424,7 +423,7 @@ impl Source for RunReader {
     }
 
     fn ahead(self: Arc<Self>, block: usize, columns: &[usize]) -> Option<DecodesAhead> {
-        ahead::of_block(self, block, columns)
+        ahead::of_blocks(self, block, columns)
     }
 
     fn leaves_out_other_keys(&self, block: usize, keys: &KeyRange) -> bool {

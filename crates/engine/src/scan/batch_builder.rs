@@ -20,6 +20,8 @@ pub(super) const SLICE_ROWS_MIN: usize = 1_024;
 /// ...but if short pieces wait before it, only from this many on: else a late row here and
 /// there would cut the answer into crumbs.
 const SLICE_ROWS_MIN_BEHIND: usize = 4_096;
+/// Of a sequential scan so many short pieces aren't put together.
+const UNCOPIED_PIECES_MAX: usize = 2;
 /// A slice has at most this many, or as many as the stream's own blocks.
 const SLICE_ROWS_MAX: usize = 65_536;
 /// A gathered batch has about this many...
@@ -216,6 +218,12 @@ impl BatchBuilder {
             [] => {}
             [piece] => {
                 self.push_slices(&held[piece.held], piece.start..piece.start + piece.rows)?;
+            }
+            // Where blocks meet: who reads on takes what it was given piece by piece.
+            pieces if self.plan.is_sequential && pieces.len() <= UNCOPIED_PIECES_MAX => {
+                for piece in pieces {
+                    self.push_slices(&held[piece.held], piece.start..piece.start + piece.rows)?;
+                }
             }
             _ => self.copy(&held, &pieces)?,
         }

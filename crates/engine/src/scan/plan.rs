@@ -35,7 +35,9 @@ pub(super) struct ScanPlan {
     pub(super) left_out: Option<Arc<LeftOut>>,
     /// What rows have to pass to be given.
     pub(super) filter: Option<PlannedFilter>,
-    /// Those that decode the block that comes next, where that is wanted.
+    /// The rows behind these are read next.
+    pub(super) is_sequential: bool,
+    /// Those that decode the block that comes next, where that is worth it.
     ahead: Option<Arc<ReadingThreads>>,
 }
 
@@ -89,9 +91,10 @@ impl ScanPlan {
         self
     }
 
-    /// The same, with threads that decode the block that comes next. Not for what is filtered or read as views, which isn't kept
-    /// as a whole block of plain columns.
-    pub(super) fn with_ahead(mut self, threads: &Arc<ReadingThreads>) -> Self {
+    /// The same, for who reads on behind it, with threads that decode the blocks that come next. Not for what is filtered or read as
+    /// views, which isn't kept as a whole block of plain columns.
+    pub(super) fn sequential(mut self, threads: &Arc<ReadingThreads>) -> Self {
+        self.is_sequential = true;
         let is_plain = self.filter.is_none() && self.read.views.is_empty();
         self.ahead = (is_plain && processors() > 1).then(|| Arc::clone(threads));
         self
@@ -179,6 +182,7 @@ impl ScanPlan {
             deleted,
             left_out: None,
             filter: None,
+            is_sequential: false,
             ahead: None,
         }
     }

@@ -102,9 +102,8 @@ pub(crate) trait Source: Send + Sync + Debug {
         let read = self.read(block, &wanted.columns)?;
         if wanted.views.is_empty() { Ok(read) } else { views::of_batch(&read, &wanted.views) }
     }
-    /// What decodes these columns of a block before somebody asks for them: `None` where that is not worth a thread, as it
-    /// takes no time, a thread does it already, or nothing of it would be kept. Until it has been done, or is
-    /// dropped, readers of the block wait.
+    /// What decodes these columns of a block, and of some behind it, before somebody asks for them: `None` where that is not
+    /// worth a thread, as it takes no time, enough are decoded already, or nothing would be kept of them.
     fn ahead(self: Arc<Self>, _block: usize, _columns: &[usize]) -> Option<DecodesAhead> {
         None
     }

@@ -72,7 +72,7 @@ impl StreamView {
         let plan = plan.of_rows(scan_rows).in_arena(arena.clone());
         let is_sequential = spec.sequential && spec.limit.is_some() && !spec.reverse;
         let plan = Arc::new(match is_sequential && spec.any_order.is_none() {
-            true => plan.with_ahead(&self.threads),
+            true => plan.sequential(&self.threads),
             false => plan,
         });
         let schema = Arc::clone(&plan.schema);

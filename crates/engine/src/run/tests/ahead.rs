@@ -8,8 +8,8 @@ use timestrata_format::RunFormat;
 use super::{BlockCache, Place, RunReader, batch_of};
 use crate::scan::{DecodesAhead, Source};
 
-const BLOCK_ROWS: usize = 1_500;
-const BLOCKS: usize = 6;
+const BLOCK_ROWS: usize = 500;
+const BLOCKS: usize = 32;
 const COLUMNS: [usize; 2] = [0, 1];
 
 fn reader(format: RunFormat, cache_bytes: u64) -> (RecordBatch, Arc<RunReader>) {
@@ -30,61 +30,85 @@ fn reader_with(format: RunFormat, cache: &Arc<BlockCache>) -> (RecordBatch, Arc<
     (rows, Arc::new(place.reader_with(&meta, cache)))
 }
 
+/// What is decoded ahead for who has come to the block before `block`.
 fn ahead(reader: &Arc<RunReader>, block: usize) -> Option<DecodesAhead> {
     // Whoever asks has read a block.
     reader.blocks().unwrap();
     Arc::clone(reader).ahead(block, &COLUMNS)
 }
 
+fn block_of(rows: &RecordBatch, block: usize) -> RecordBatch {
+    rows.slice(block * BLOCK_ROWS, BLOCK_ROWS)
+}
+
 #[test]
-fn a_block_decoded_ahead_is_found_in_the_cache() {
-    let cache = Arc::new(BlockCache::new(1 << 20));
+fn blocks_decoded_ahead_are_found_in_the_cache() {
+    let cache = Arc::new(BlockCache::new(16 << 20));
     let (rows, reader) = reader_with(RunFormat::Cold, &cache);
     ahead(&reader, 1).unwrap()();
     let before = cache.stats();
-    let read = reader.read(1, &COLUMNS).unwrap();
+    for block in 1..=8 {
+        assert_eq!(reader.read(block, &COLUMNS).unwrap(), block_of(&rows, block));
+    }
     let after = cache.stats();
-    assert_eq!(read, rows.slice(BLOCK_ROWS, BLOCK_ROWS));
     assert_eq!(after.misses, before.misses);
-    assert_eq!(after.hits, before.hits + COLUMNS.len() as u64);
+    assert_eq!(after.hits, before.hits + 8 * COLUMNS.len() as u64);
+    reader.read(9, &COLUMNS).unwrap();
+    assert!(cache.stats().misses > after.misses, "so far nothing was decoded");
+}
+
+#[test]
+fn who_reads_on_asks_for_more_when_half_is_read_and_who_reads_elsewhere_at_once() {
+    let (_, reader) = reader(RunFormat::Cold, 16 << 20);
+    ahead(&reader, 1).unwrap()();
+    let asks: Vec<usize> = (2..BLOCKS - 8)
+        .filter(|block| ahead(&reader, *block).map(|decode| decode()).is_some())
+        .collect();
+    assert_eq!(asks, [6, 11, 16, 21]);
+    assert!(ahead(&reader, 2).is_none(), "all of that is in the cache");
+    assert!(ahead(&reader, BLOCKS - 1).is_some(), "somebody begins there");
 }
 
 #[test]
 fn nothing_is_decoded_ahead_where_that_is_no_use() {
-    let (_, cold) = reader(RunFormat::Cold, 1 << 20);
-    let begun = ahead(&cold, 1);
-    assert!(begun.is_some());
-    assert!(ahead(&cold, 1).is_none(), "it is begun");
+    let (_, cold) = reader(RunFormat::Cold, 16 << 20);
+    assert!(ahead(&cold, 1).is_some());
+    assert!(ahead(&cold, 1).is_none(), "it was asked for");
     assert!(ahead(&cold, BLOCKS).is_none(), "there is no such block");
-    cold.read(2, &COLUMNS).unwrap();
-    assert!(ahead(&cold, 2).is_none(), "the cache has it");
-    drop(begun);
+    cold.read(20, &COLUMNS).unwrap();
+    assert!(ahead(&cold, 20).is_none(), "the cache has it");
     let (_, uncached) = reader(RunFormat::Cold, 0);
     assert!(ahead(&uncached, 1).is_none(), "the cache would not keep it");
-    let (_, hot) = reader(RunFormat::Hot, 1 << 20);
+    let (_, hot) = reader(RunFormat::Hot, 16 << 20);
     assert!(ahead(&hot, 1).is_none(), "there is nothing to decode");
 }
 
 #[test]
-fn whoever_wants_a_block_waits_while_it_is_decoded_and_not_for_what_never_will_be() {
-    let (rows, reader) = reader(RunFormat::Cold, 1 << 20);
-    // A thread that the system doesn't give: what was to be done is dropped.
-    drop(ahead(&reader, 1).unwrap());
-    assert_eq!(reader.read(1, &COLUMNS).unwrap(), rows.slice(BLOCK_ROWS, BLOCK_ROWS));
-    let begun: Vec<_> = (2..BLOCKS).map(|block| (block, ahead(&reader, block).unwrap())).collect();
-    // One that is begun holds up no other.
-    assert_eq!(reader.read(0, &COLUMNS).unwrap(), rows.slice(0, BLOCK_ROWS));
-    std::thread::scope(|scope| {
+fn a_block_is_decoded_by_one_of_those_who_want_it_and_nobody_waits_for_what_never_will_be() {
+    for round in 0..20 {
+        let cache = Arc::new(BlockCache::new(16 << 20));
+        let (rows, reader) = reader_with(RunFormat::Cold, &cache);
+        // A thread that the system doesn't give: what was to be done is dropped.
+        drop(ahead(&reader, 1).unwrap());
+        assert_eq!(reader.read(1, &COLUMNS).unwrap(), block_of(&rows, 1));
+        std::thread::scope(|scope| {
+            for turn in 0..3 {
+                let (rows, reader) = (&rows, &reader);
+                scope.spawn(move || {
+                    for block in (2 + turn)..BLOCKS {
+                        if let Some(decode) = ahead(reader, block + 1) {
+                            scope.spawn(decode);
+                        }
+                        let read = reader.read(block, &COLUMNS).unwrap();
+                        assert_eq!(read, block_of(rows, block), "round {round}");
+                    }
+                });
+            }
+        });
+        let before = cache.stats().misses;
         for block in 2..BLOCKS {
-            let (rows, reader) = (&rows, &reader);
-            scope.spawn(move || {
-                let read = reader.read(block, &COLUMNS).unwrap();
-                assert_eq!(read, rows.slice(block * BLOCK_ROWS, BLOCK_ROWS));
-            });
+            assert_eq!(reader.read(block, &COLUMNS).unwrap(), block_of(&rows, block));
         }
-        for (_, decode) in begun {
-            scope.spawn(decode);
-        }
-    });
-    assert!((1..BLOCKS).all(|block| ahead(&reader, block).is_none()), "all are in the cache");
+        assert_eq!(cache.stats().misses, before, "all are in the cache");
+    }
 }
