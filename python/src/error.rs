@@ -2,14 +2,34 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PySystemExit, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule};
 use timestrata_engine::{Error, ErrorKind};
 
 static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+/// Whether the interpreter has closed all stores, as it exits.
+static EXITING: AtomicBool = AtomicBool::new(false);
+const CLOSED: &str = "ClosedError";
+
+/// From now on a thread that the interpreter doesn't wait for ends in silence where it uses a store: nobody can do anything about
+/// its error any more, and it isn't one.
+pub(crate) fn interpreter_exits() {
+    EXITING.store(true, Ordering::Release);
+}
+
+/// Whether this is a thread that the interpreter, which exits, doesn't wait for.
+fn is_left_behind(py: Python<'_>) -> PyResult<bool> {
+    if !EXITING.load(Ordering::Acquire) {
+        return Ok(false);
+    }
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    Ok(!threading.call_method0("get_ident")?.eq(main)?)
+}
 
 /// The exception for an engine's error, with its path, offset and hint. Its class has the name of the
 /// kind. The kinds may grow: one that this version doesn't know is the base class, never a panic.
@@ -65,6 +85,9 @@ fn raise(
     hint: Option<&str>,
 ) -> PyErr {
     let build = |py: Python<'_>| -> PyResult<PyErr> {
+        if class == CLOSED && is_left_behind(py)? {
+            return Ok(PySystemExit::new_err(()));
+        }
         let errors = ERRORS
             .get_or_try_init(py, || Ok::<_, PyErr>(py.import("timestrata.errors")?.unbind()))?
             .bind(py);

@@ -14,7 +14,7 @@ use pyo3::types::PyTuple;
 use timestrata_engine::{Durability, ErrorKind, Result, Store, StreamId};
 use timestrata_table::TableOptions;
 
-use crate::error::refused;
+use crate::error::{interpreter_exits, refused};
 use crate::fork::Guarded;
 use crate::interrupt::{detached, interruptible};
 #[cfg(feature = "sql")]
@@ -186,6 +186,7 @@ pub(crate) fn opened_at(
 #[pyfunction]
 #[pyo3(name = "_close_all")]
 pub(crate) fn close_all(py: Python<'_>) {
+    interpreter_exits();
     let open = std::mem::take(&mut *OPEN.lock());
     for handle in open.iter().filter_map(Weak::upgrade) {
         if handle.store.is_own()

@@ -320,6 +320,18 @@ def _schema(world: World, rng: random.Random) -> Any:
     return pa.schema([("time", pa.timestamp("us", "UTC")), ("x", pa.int64())])
 
 
+def _numpy_time(world: World, rng: random.Random) -> Any:
+    import numpy as np
+
+    return np.datetime64(rng.choice(("NaT", rng.randrange(100))), rng.choice(("s", "ms", "ns")))
+
+
+def _numpy_array(world: World, rng: random.Random) -> Any:
+    import numpy as np
+
+    return np.arange(rng.randrange(4))
+
+
 # Plain types, by their names in the stubs.
 PLAIN: dict[str, Callable[[World, random.Random], Any]] = {
     "int": _number,
@@ -344,6 +356,8 @@ PLAIN: dict[str, Callable[[World, random.Random], Any]] = {
     "SupportsArrowStream": _arrow,
     "SupportsArrowArray": lambda world, rng: _arrow(world, rng).combine_chunks().to_batches()[0:1] or _arrow(world, rng),
     "SupportsArrowSchema": _schema,
+    "SupportsNumpyTime": _numpy_time,
+    "SupportsArray": _numpy_array,
     "SupportsReadBytes": lambda world, rng: io.BytesIO(b"time,x\n2024-05-01,1\n"),
 }
 

@@ -56,6 +56,44 @@ def test_a_store_left_open_at_exit_is_closed_cleanly(path: Path, child: ChildOf)
         assert list(store.timelog("log")) == [(1, "a")]
 
 
+def test_threads_that_nobody_waits_for_end_in_silence_with_the_interpreter(path: Path, child: ChildOf) -> None:
+    process = child(
+        """
+        import itertools, sys, threading, timestrata
+        store = timestrata.open(sys.argv[1])
+        log, topic, app = store.timelog("log"), store.topic("topic"), store.logs("app")
+        table, graph = store.table("table", time="time"), store.graph("graph")
+        consumer = topic.consumer()
+        begun = []
+
+        def again(work):
+            def run(is_there):
+                for n in itertools.count():
+                    work(n)
+                    is_there.set()
+            begun.append(threading.Event())
+            threading.Thread(target=run, args=(begun[-1],), daemon=True).start()
+
+        again(lambda n: log.append(n, "x"))
+        again(lambda n: list(log[:5]))
+        again(lambda n: topic.send(b"x"))
+        again(lambda n: consumer.poll(0.01))
+        again(lambda n: app.write("x"))
+        again(lambda n: table.append([{"time": n, "x": 1}]))
+        again(lambda n: graph.put(str(n)))
+        again(lambda n: store.sql("SELECT count(*) FROM app"))
+        for one in begun:
+            assert one.wait(60)
+        """,
+        path,
+    )
+    _, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (0, "")
+    with timestrata.open(path) as store:
+        assert store.recovery.clean
+        assert len(store.timelog("log")) > 0
+
+
 def test_kill_9_loses_nothing_acknowledged(path: Path, child: ChildOf) -> None:
     process = child(
         """

@@ -57,7 +57,7 @@ def test_the_native_module_has_exactly_the_stubs_names() -> None:
         "Timestamp", "Size", "Duration", "Codec", "Unit", "StreamFigures", "StoreFigures", "HistoryFigures", "ChangeKind",
         "CacheFigures", "ColumnFigures", "MissingRows", "ScrubFigures", "RepairedStream", "FileLeftOut",
         "SupportsArrowSchema", "SupportsArrowArray", "SupportsArrowStream", "TableTime", "TableBound", "Rowlike",
-        "SupportsReadBytes", "Payload", "Headers", "Recordlike", "Retained", "GroupOfStore", "ExportedTiles",
+        "SupportsReadBytes", "SupportsNumpyTime", "SupportsArray", "Payload", "Headers", "Recordlike", "Retained", "GroupOfStore", "ExportedTiles",
         "BlockId", "EdgeDirection", "Kinds", "Durability", "Blocklike", "Edgelike",
         "LogLevel", "LogClock", "LogEntrylike", "LogPlace", "LogFigures", "LogEntryParts",
     }
@@ -160,6 +160,36 @@ def test_type_checkers_agree_with_the_stub_and_the_readme() -> None:
     package = Path(timestrata.__file__).parent
     output, errors, code = mypy.run(["--strict", str(package)])
     assert code == 0, output + errors
+
+
+WORKS = """
+import numpy as np
+import timestrata
+
+log = timestrata.Timelog()
+log.append(np.datetime64("2024-01-01"), "a")
+log.bulk_append(np.array([1, 2]), np.array([1.5, 2.5]))
+assert log[np.datetime64("2024-01-01")] == ["a"]
+assert len(list(log[np.datetime64("2024-01-01") :])) == 1
+with timestrata.open() as store:
+    table = store.table("t", time="time")
+    table.append({"time": np.array(["2024-01-01"], "datetime64[ns]"), "x": [1]})
+    assert sum(1 for _ in table.scan(np.datetime64("2024-01-01"))) == 1
+    topic = store.topic("payments")
+    topic.send({"value": b"x", "timestamp": np.datetime64("2024-01-01")})
+    assert topic.offset_at_time(np.datetime64("2024-01-01")) == 0
+for span in log.page_spans(0, 10):
+    assert memoryview(span.timestamps).nbytes > 0
+"""
+
+
+def test_type_checkers_and_the_library_take_what_numpy_has(tmp_path: Path) -> None:
+    mypy = pytest.importorskip("mypy.api")
+    program = tmp_path / "works.py"
+    program.write_text(WORKS)
+    output, errors, code = mypy.run(["--strict", str(program)])
+    assert code == 0, output + errors
+    subprocess.run([sys.executable, str(program)], check=True, timeout=60)
 
 
 def test_nothing_else_needs_to_be_installed(tmp_path: Path) -> None:

@@ -22,7 +22,16 @@ from uuid import UUID
 
 from typing_extensions import Buffer, Self
 
-Timestamp: TypeAlias = SupportsIndex | datetime
+class SupportsNumpyTime(Protocol):
+    """A `numpy.datetime64`: a scalar with a type of its own, which is no number."""
+
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def ndim(self) -> Literal[0]: ...
+    def view(self, /) -> Any: ...
+
+Timestamp: TypeAlias = SupportsIndex | datetime | SupportsNumpyTime
 Size: TypeAlias = int | str
 Duration: TypeAlias = str | float | timedelta
 Codec: TypeAlias = Literal["cbor", "bytes", "json", "arrow", "pickle"]
@@ -37,11 +46,16 @@ class SupportsArrowArray(Protocol):
 class SupportsArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+class SupportsArray(Protocol):
+    """A `numpy.ndarray`."""
+
+    def __array__(self) -> Any: ...
+
 class SupportsReadBytes(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 # What tables take as a time, and as rows.
-TableTime: TypeAlias = SupportsIndex | datetime | str
+TableTime: TypeAlias = SupportsIndex | datetime | str | SupportsNumpyTime
 TableBound: TypeAlias = TableTime | date
 Rowlike: TypeAlias = (
     SupportsArrowStream | SupportsArrowArray | Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -911,7 +925,7 @@ class Timelog:
         sync: bool = False,
     ) -> Coroutine[Any, Any, None]: ...
     def bulk_append(
-        self, timestamps: Any, objects: Sequence[Any] | Buffer, *, mostly_ordered: bool | None = None
+        self, timestamps: Any, objects: Sequence[Any] | Buffer | SupportsArray, *, mostly_ordered: bool | None = None
     ) -> None: ...
     def at(self, ts: Timestamp) -> list[Any]: ...
     @overload
@@ -1037,7 +1051,7 @@ class _DropInTimelog(Timelog):
         insert_on_error: bool | None = None,
     ) -> None: ...
     def bulk_append(
-        self, timestamps: Any, objects: Sequence[Any] | Buffer, *, mostly_ordered: bool | None = None
+        self, timestamps: Any, objects: Sequence[Any] | Buffer | SupportsArray, *, mostly_ordered: bool | None = None
     ) -> None: ...
     def __reversed__(self) -> NoReturn: ...
     def _min_ts_floor(self) -> int | None: ...

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use timestrata::ErrorKind;
+
 use crate::message::tell;
 
 /// What a verb returns.
@@ -91,6 +93,10 @@ impl Failure {
 
 impl From<timestrata::Error> for Failure {
     fn from(error: timestrata::Error) -> Self {
-        Self::failed(error.to_string(), error.hint())
+        // Who types a line makes no call; what is wrong with the line is said.
+        match error.hint() {
+            hint if hint == ErrorKind::InvalidArgument.hint() => Self::plain(error.to_string()),
+            hint => Self::failed(error.to_string(), hint),
+        }
     }
 }

@@ -82,6 +82,7 @@ impl Server {
         let log_formats = log_formats(&io, &config)?;
         let shared = ServerState {
             requests: Arc::new(Semaphore::new(config.requests_max)),
+            searches: Arc::default(),
             tails: Arc::new(Semaphore::new(config.tails_max)),
             waits: Arc::new(Semaphore::new(config.waits_max)),
             endpoints: Endpoints::new(routes::all(config.compat).map(|route| route.description)),

@@ -14,6 +14,7 @@ use timestrata_topic::{KeyFile, Topic};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 
+use crate::answer::resting::SearchLimits;
 use crate::auth::Door;
 use crate::config::Config;
 use crate::endpoint::Endpoints;
@@ -44,6 +45,8 @@ pub(crate) struct ServerState {
     pub(crate) io: Io,
     /// One permit a request under way.
     pub(crate) requests: Arc<Semaphore>,
+    /// How much searches of logs have in memory.
+    pub(crate) searches: Arc<SearchLimits>,
     /// One permit a log that is followed.
     pub(crate) tails: Arc<Semaphore>,
     /// One permit a request that waits for records.

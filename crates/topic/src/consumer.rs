@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
 use timestrata_engine::{Changes, Durability, Error, ErrorKind, Result, SeqNo, Store, StreamId};
 
 use super::Topic;
@@ -323,8 +322,13 @@ impl Consumer {
             if left.records == 0 || left.bytes == 0 {
                 break;
             }
-            match self.fetch_from(place, &mut left, &mut found) {
-                Ok(()) => {}
+            match self.fetch_from(place, left) {
+                Ok(Some(polled)) => {
+                    left.records -= polled.records.len().min(left.records);
+                    left.bytes = left.bytes.saturating_sub(polled.records.bytes());
+                    found.push(polled);
+                }
+                Ok(None) => {}
                 // What was found first is given first; the next poll says what is wrong.
                 Err(_) if !found.is_empty() => break,
                 Err(error) => return Err(error),
@@ -337,28 +341,21 @@ impl Consumer {
         Ok(found)
     }
 
-    /// Adds what there is of a partition, as much as is left to give.
-    fn fetch_from(
-        &mut self,
-        place: &TopicPartition,
-        left: &mut PollLimits,
-        found: &mut Vec<Polled>,
-    ) -> Result<()> {
-        let Some(position) = self.positions.get(place).copied() else { return Ok(()) };
+    fn fetch_from(&mut self, place: &TopicPartition, left: PollLimits) -> Result<Option<Polled>> {
+        let Some(position) = self.positions.get(place).copied() else { return Ok(None) };
         if position.is_paused || self.revoking.contains(place) {
-            return Ok(());
+            return Ok(None);
         }
         let topic = self.topic_read(place)?;
         let offsets = topic.offsets(place.partition)?;
         let mut next = position.next;
         if position.may_wait && next > offsets.end {
-            return Ok(());
+            return Ok(None);
         }
         if !(offsets.start..=offsets.end).contains(&next) {
             next = self.reset(&topic, place.partition, Some(next))?;
         }
-        let limit = left.records;
-        let mut scan = topic.scan(place.partition, next..u64::MAX, Some(limit))?;
+        let mut scan = topic.scan(place.partition, next..u64::MAX, Some(left.records))?;
         let batch = match scan.next() {
             None => {
                 // Records up to the end may be gone, as later ones of their key stood for them: nothing
@@ -367,49 +364,24 @@ impl Consumer {
                 if let Some(position) = self.positions.get_mut(place) {
                     position.next = read;
                 }
-                return Ok(());
+                return Ok(None);
             }
             Some(Ok(batch)) => batch,
             Some(Err(error)) if error.kind() == ErrorKind::Corruption => {
-                let before = topic.before_damage(place.partition, next, limit)?;
+                let before = topic.before_damage(place.partition, next, left.records)?;
                 before.ok_or_else(|| topic.unreadable(place, next, error))?
             }
             Some(Err(error)) => return Err(topic.unreadable(place, next, error)),
         };
-        let mut batch = Some(batch);
-        while let Some(rows) = batch {
-            let is_all = self.take(place, &rows, left, found)?;
-            // What comes behind damage, or can't be read, is for the next poll.
-            batch = if is_all { scan.next().and_then(Result::ok) } else { None };
-        }
-        Ok(())
-    }
-
-    /// Adds records that were read, as far as there is room; whether all had.
-    fn take(
-        &mut self,
-        place: &TopicPartition,
-        rows: &RecordBatch,
-        left: &mut PollLimits,
-        found: &mut Vec<Polled>,
-    ) -> Result<bool> {
-        let records = Records::of(rows)?.within(left.bytes);
+        let records = Records::of(&batch)?.within(left.bytes);
         let Some((last, _)) = records.len().checked_sub(1).and_then(|row| records.get(row)) else {
-            return Ok(false);
+            return Ok(None);
         };
-        // One always fits, and no other one with it that doesn't.
-        if !found.is_empty() && records.bytes() > left.bytes {
-            return Ok(false);
-        }
         if let Some(position) = self.positions.get_mut(place) {
             position.next = last + 1;
             position.may_wait = false;
         }
-        let is_all = records.len() == rows.num_rows();
-        left.records -= records.len().min(left.records);
-        left.bytes = left.bytes.saturating_sub(records.bytes());
-        found.push(Polled { place: place.clone(), records });
-        Ok(is_all && left.records > 0 && left.bytes > 0)
+        Ok(Some(Polled { place: place.clone(), records }))
     }
 
     /// The store that it reads.

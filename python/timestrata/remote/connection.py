@@ -6,12 +6,15 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from timestrata._timestrata import Rows, _Server
 from timestrata.errors import InvalidArgumentError, InvalidDataError, IoError, ReadOnlyError
 
 if TYPE_CHECKING:
+    from typing import SupportsIndex
+
     from timestrata._timestrata import Duration, TableTime
 
 __all__ = ["Connection", "Remote"]
@@ -177,7 +180,7 @@ def time_text(value: TableTime | None) -> str | None:
         return ns_text(_Server.time_ns(value))
     # Refuses what is no time, in the words of the embedded classes.
     _Server.time_in(value, "ns")
-    return str(value.__index__())
+    return str(index(cast("SupportsIndex", value)))
 
 
 def ns_text(time_ns: int | None) -> str | None:

@@ -14,10 +14,14 @@ pub(crate) struct Server {
 fn started(mut command: Command) -> (Server, BufReader<ChildStderr>) {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    said.read_line(&mut line).unwrap();
-    let url = line.trim().rsplit(' ').next().unwrap().to_owned();
-    assert!(url.contains("://127.0.0.1:"), "{line}");
+    // Lines of its log may come first.
+    let url = loop {
+        let mut line = String::new();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the server has ended");
+        if let Some((_, url)) = line.trim().rsplit_once("listening on ") {
+            break url.to_owned();
+        }
+    };
     (Server { child, url }, said)
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::ArrowError;
+use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
 
 use super::copy::{Piece, copy_pieces};
@@ -20,10 +21,10 @@ pub(super) const SLICE_ROWS_MIN: usize = 1_024;
 /// ...but if short pieces wait before it, only from this many on: else a late row here and
 /// there would cut the answer into crumbs.
 const SLICE_ROWS_MIN_BEHIND: usize = 4_096;
-/// Of a sequential scan so many short pieces aren't put together.
-const UNCOPIED_PIECES_MAX: usize = 2;
 /// A slice has at most this many, or as many as the stream's own blocks.
 const SLICE_ROWS_MAX: usize = 65_536;
+/// Pieces of so many rows are put together as a whole.
+const LONG_PIECE_ROWS: usize = 8;
 /// A gathered batch has about this many...
 const GATHER_ROWS: usize = 8_192;
 /// ...and about this many bytes, whichever is less.
@@ -219,12 +220,6 @@ impl BatchBuilder {
             [piece] => {
                 self.push_slices(&held[piece.held], piece.start..piece.start + piece.rows)?;
             }
-            // Where blocks meet: who reads on takes what it was given piece by piece.
-            pieces if self.plan.is_sequential && pieces.len() <= UNCOPIED_PIECES_MAX => {
-                for piece in pieces {
-                    self.push_slices(&held[piece.held], piece.start..piece.start + piece.rows)?;
-                }
-            }
             _ => self.copy(&held, &pieces)?,
         }
         self.pieces = pieces;
@@ -246,6 +241,14 @@ impl BatchBuilder {
             let arrays: Vec<&dyn Array> =
                 held.iter().map(|batch| self.plan.output_column(batch, index).as_ref()).collect();
             let copied = match copy_pieces(&arrays, pieces, rows) {
+                // Row by row takes longer, unless pieces have hardly more than one.
+                Ok(None) if pieces.len().saturating_mul(LONG_PIECE_ROWS) <= rows => {
+                    let slices = pieces.iter().filter_map(|piece| {
+                        Some(arrays.get(piece.held)?.slice(piece.start, piece.rows))
+                    });
+                    let slices: Vec<ArrayRef> = slices.collect();
+                    concat(&slices.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+                }
                 Ok(None) => {
                     if indices.is_empty() {
                         indices = rows_of(pieces);

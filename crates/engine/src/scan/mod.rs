@@ -105,8 +105,7 @@ pub struct ScanSpec {
     /// Threads that read ahead where the range is large and no limit is set; 0 and 1 mean none.
     pub threads: usize,
     /// The rows behind those of this scan will be asked for next: while the rows of one block are looked at, a thread decodes
-    /// blocks behind it, where that is worth it, and few rows where blocks meet come as batches of their own. For scans with a
-    /// limit, in the order of the key.
+    /// blocks behind it, where that is worth it. For scans with a limit, in the order of the key.
     pub sequential: bool,
     /// Blocks that are damaged are left out, and [`Scan::missing`] tells of them, where else the scan
     /// ends with an error. Of a stream that keeps the newest row a key, nothing older than a

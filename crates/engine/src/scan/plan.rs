@@ -35,8 +35,6 @@ pub(super) struct ScanPlan {
     pub(super) left_out: Option<Arc<LeftOut>>,
     /// What rows have to pass to be given.
     pub(super) filter: Option<PlannedFilter>,
-    /// The rows behind these are read next.
-    pub(super) is_sequential: bool,
     /// Those that decode the block that comes next, where that is worth it.
     ahead: Option<Arc<ReadingThreads>>,
 }
@@ -94,7 +92,6 @@ impl ScanPlan {
     /// The same, for who reads on behind it, with threads that decode the blocks that come next. Not for what is filtered or read as
     /// views, which isn't kept as a whole block of plain columns.
     pub(super) fn sequential(mut self, threads: &Arc<ReadingThreads>) -> Self {
-        self.is_sequential = true;
         let is_plain = self.filter.is_none() && self.read.views.is_empty();
         self.ahead = (is_plain && processors() > 1).then(|| Arc::clone(threads));
         self
@@ -182,7 +179,6 @@ impl ScanPlan {
             deleted,
             left_out: None,
             filter: None,
-            is_sequential: false,
             ahead: None,
         }
     }

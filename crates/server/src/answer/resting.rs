@@ -8,9 +8,15 @@ use std::time::Duration;
 
 use timestrata_engine::Result;
 use timestrata_logs::{Entries, Hits, LogsView, Position, Query};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of a batch that goes out, unless one entry has more.
 const BATCH_BYTES: usize = 1 << 20;
+/// So many searches of a server read at once. Others wait their turn, which is a read of one batch.
+const READING_MAX: usize = 4;
+/// So many have read ahead.
+const AHEAD_MAX: usize = 16;
 /// How long what was read ahead waits for a client that takes nothing.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -55,6 +61,10 @@ impl RestingHits {
     /// Lets go of what was read ahead. What comes next is the same as if it had not.
     fn rest(&mut self) {
         (self.hits, self.ahead) = (None, None);
+    }
+
+    fn is_resting(&self) -> bool {
+        self.hits.is_none() && self.ahead.is_none()
     }
 
     fn next_batch(&mut self) -> Result<Option<Entries>> {
@@ -118,15 +128,46 @@ fn rows_within(entries: &Entries, row: usize) -> usize {
     fitting.count().clamp(1, rest.max(1))
 }
 
+/// How much all searches of a server have in memory: so many read at once, and so many may have read ahead. What one has read may be
+/// 32 MiB, and hundreds may come together whose clients take nothing.
+#[derive(Debug)]
+pub(crate) struct SearchLimits {
+    reading: Semaphore,
+    ahead: Arc<Semaphore>,
+}
+
+impl Default for SearchLimits {
+    fn default() -> Self {
+        Self { reading: Semaphore::new(READING_MAX), ahead: Arc::new(Semaphore::new(AHEAD_MAX)) }
+    }
+}
+
+/// Hits, and the permit to have read ahead.
+struct WatchedHits {
+    hits: RestingHits,
+    ahead: Option<OwnedSemaphorePermit>,
+}
+
+impl WatchedHits {
+    fn rest(&mut self) {
+        self.hits.rest();
+        self.ahead = None;
+    }
+}
+
 /// The hits for one client, which rest while it takes nothing.
-pub(crate) struct ForClient(Arc<Mutex<RestingHits>>);
+pub(crate) struct ForClient {
+    watched: Arc<Mutex<WatchedHits>>,
+    limits: Arc<SearchLimits>,
+    runtime: Handle,
+}
 
 impl ForClient {
-    /// Watches over hits from now on. Within a runtime only.
-    pub(crate) fn new(hits: RestingHits, runtime: &tokio::runtime::Handle) -> Self {
-        let hits = Arc::new(Mutex::new(hits));
-        runtime.spawn(watch(Arc::downgrade(&hits)));
-        Self(hits)
+    /// Watches over hits from now on. They are taken by threads that may wait, of this runtime.
+    pub(crate) fn new(hits: RestingHits, limits: Arc<SearchLimits>, runtime: Handle) -> Self {
+        let watched = Arc::new(Mutex::new(WatchedHits { hits, ahead: None }));
+        runtime.spawn(watch(Arc::downgrade(&watched)));
+        Self { watched, limits, runtime }
     }
 }
 
@@ -134,24 +175,38 @@ impl Iterator for ForClient {
     type Item = Result<Entries>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        // It is never closed.
+        let _reading = self.runtime.block_on(self.limits.reading.acquire());
         // Who panicked in a read has left it as a read that failed does.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).next()
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let batch = watched.hits.next();
+        if watched.hits.is_resting() {
+            watched.ahead = None;
+        } else if watched.ahead.is_none() {
+            match Arc::clone(&self.limits.ahead).try_acquire_owned() {
+                Ok(permit) => watched.ahead = Some(permit),
+                // What comes next is read anew.
+                Err(_) => watched.rest(),
+            }
+        }
+        batch
     }
 }
 
 /// Has hits rest whenever nobody has taken any for a while, as long as there is somebody who may.
-async fn watch(hits: Weak<Mutex<RestingHits>>) {
+async fn watch(watched: Weak<Mutex<WatchedHits>>) {
     let mut seen = None;
     loop {
         tokio::time::sleep(PATIENCE).await;
-        let Some(hits) = hits.upgrade() else { return };
+        let Some(watched) = watched.upgrade() else { return };
         // Who holds it is reading for a client that takes.
-        let Ok(mut hits) = hits.try_lock() else { continue };
-        if hits.is_done {
+        let Ok(mut watched) = watched.try_lock() else { continue };
+        if watched.hits.is_done {
             return;
         }
-        if seen.replace(hits.given) == Some(hits.given) {
-            hits.rest();
+        let given = watched.hits.given;
+        if seen.replace(given) == Some(given) {
+            watched.rest();
         }
     }
 }

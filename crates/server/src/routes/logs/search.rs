@@ -1,5 +1,7 @@
 //! `GET /logs/{name}/search` and `/context`: entries that a query wants, entries around one.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use axum::response::Response;
 use timestrata_logs::{Clock, Position};
@@ -25,10 +27,11 @@ pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
     let (state, name, running) = request.begin()?;
     state.metrics.log_searches.inc();
     let (asker, runtime) = (running.clone(), Handle::current());
+    let limits = Arc::clone(&state.searches);
     of_entries(state.clone(), form, running, move || {
         let view = state.logs(&name)?.snapshot()?.for_query(&asker);
         let clock = view.clock_of(&query);
-        let hits = ForClient::new(RestingHits::new(&view, &query)?, &runtime);
+        let hits = ForClient::new(RestingHits::new(&view, &query)?, limits, runtime);
         Ok(Found { schema: view.schema(), clock, batches: Box::new(hits) })
     })
     .await
