@@ -60,3 +60,30 @@ fn hits_that_rest_go_on_where_they_were() {
         }
     }
 }
+
+#[test]
+fn of_many_searches_whose_clients_take_nothing_few_have_read_ahead_and_all_go_on_where_they_were() {
+    let logs = logs();
+    let view = logs.snapshot().unwrap();
+    let query = Query::of("").unwrap();
+    let expected = numbers(RestingHits::new(&view, &query).unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
+    let limits = Arc::new(SearchLimits::default());
+    let search = || {
+        let hits = RestingHits::new(&view, &query).unwrap();
+        ForClient::new(hits, Arc::clone(&limits), runtime.handle().clone())
+    };
+    let mut searches: Vec<ForClient> = std::iter::repeat_with(search).take(60).collect();
+    let begun: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            searches.iter_mut().map(|hits| scope.spawn(|| hits.next().unwrap())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let is_ahead = |of: &&ForClient| !of.watched.lock().unwrap().hits.is_resting();
+    assert!(searches.iter().filter(is_ahead).count() <= AHEAD_MAX);
+    for (first, rest) in begun.into_iter().zip(searches) {
+        assert_eq!(numbers(std::iter::once(first).chain(rest)), expected);
+    }
+    assert_eq!(limits.ahead.available_permits(), AHEAD_MAX);
+    assert_eq!(limits.reading.available_permits(), READING_MAX);
+}
