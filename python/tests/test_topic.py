@@ -473,7 +473,7 @@ with timestrata.open(sys.argv[1], mode="r") as store:
 def test_records_that_can_not_be_read_are_reported_and_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with timestrata.open(path) as store:
-        topic, other = store.topic("t"), store.topic("other")
+        topic, other = store.topic("t", compression="none"), store.topic("other")
         for first in range(0, 100_000, 1_000):
             records = [str(first + n).zfill(200) for n in range(1_000)]
             topic.producer(durability="written").send_batch(records)

@@ -7,7 +7,6 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use timestrata_format::KeyRange;
 use timestrata_io::Arena;
-use timestrata_io::sync::processors;
 
 use super::row_filter::{PlannedFilter, ViewedColumns};
 use super::{PartsOfBlock, ReadingThreads, RowOrder, ScanSpec, Share, Source, views};
@@ -93,7 +92,7 @@ impl ScanPlan {
     /// views, which isn't kept as a whole block of plain columns.
     pub(super) fn sequential(mut self, threads: &Arc<ReadingThreads>) -> Self {
         let is_plain = self.filter.is_none() && self.read.views.is_empty();
-        self.ahead = (is_plain && processors() > 1).then(|| Arc::clone(threads));
+        self.ahead = (is_plain && threads.may_unasked()).then(|| Arc::clone(threads));
         self
     }
 

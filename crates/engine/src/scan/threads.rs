@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use timestrata_io::sync::{Condvar, Mutex, is_scheduled, processors, spawn};
 
@@ -25,6 +26,8 @@ pub(crate) struct ReadingThreads(Arc<SharedThreads>);
 struct SharedThreads {
     waiting: Mutex<WaitingThreads>,
     changed: Condvar,
+    /// Whether they may read what nobody has asked for yet.
+    may_unasked: AtomicBool,
     /// Told when a thread begins to wait, and when one has nothing more to do for good.
     #[cfg(test)]
     settled: Condvar,
@@ -71,6 +74,16 @@ impl Drop for EndOnDrop {
 }
 
 impl ReadingThreads {
+    /// Says whether they may read what nobody has asked for yet; as long as nobody says so they may not.
+    pub(crate) fn set_unasked(&self, may: bool) {
+        self.0.may_unasked.store(may, Ordering::Relaxed);
+    }
+
+    /// Whether reading ahead of who asks is worth it.
+    pub(super) fn may_unasked(&self) -> bool {
+        processors() > 1 && self.0.may_unasked.load(Ordering::Relaxed)
+    }
+
     /// Does something on a thread that has nothing to do, or on a new one.
     ///
     /// # Errors

@@ -130,6 +130,8 @@ impl Engine {
         core: StoreState,
         report: RecoveryReport,
     ) -> Self {
+        // Without maintenance of its own a store has no threads that nobody asks for.
+        core.threads.set_unasked(settings.maintenance == Maintenance::Background);
         Self {
             reserve: Reserve::new(&folder.io, &dir, &settings),
             io: folder.io.clone(),
