@@ -163,11 +163,21 @@ pub(crate) struct ForClient {
 }
 
 impl ForClient {
-    /// Watches over hits from now on. They are taken by threads that may wait, of this runtime.
-    pub(crate) fn new(hits: RestingHits, limits: Arc<SearchLimits>, runtime: Handle) -> Self {
+    /// Searches, and watches over the hits from now on. They are taken by threads that may wait, of this runtime, as this one is.
+    ///
+    /// # Errors
+    /// Those of a search.
+    pub(crate) fn search(
+        (view, query): (&LogsView, &Query),
+        limits: Arc<SearchLimits>,
+        runtime: Handle,
+    ) -> Result<Self> {
+        let reading = runtime.block_on(limits.reading.acquire());
+        let hits = RestingHits::new(view, query)?;
+        drop(reading);
         let watched = Arc::new(Mutex::new(WatchedHits { hits, ahead: None }));
         runtime.spawn(watch(Arc::downgrade(&watched)));
-        Self { watched, limits, runtime }
+        Ok(Self { watched, limits, runtime })
     }
 }
 

@@ -70,8 +70,8 @@ fn of_many_searches_whose_clients_take_nothing_few_have_read_ahead_and_all_go_on
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
     let limits = Arc::new(SearchLimits::default());
     let search = || {
-        let hits = RestingHits::new(&view, &query).unwrap();
-        ForClient::new(hits, Arc::clone(&limits), runtime.handle().clone())
+        let runtime = runtime.handle().clone();
+        ForClient::search((&view, &query), Arc::clone(&limits), runtime).unwrap()
     };
     let mut searches: Vec<ForClient> = std::iter::repeat_with(search).take(60).collect();
     let begun: Vec<_> = std::thread::scope(|scope| {

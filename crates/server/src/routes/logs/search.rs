@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::parameters::LogRequest;
 use crate::answer::entries::{EntriesForm, Found, of_entries};
-use crate::answer::resting::{ForClient, RestingHits};
+use crate::answer::resting::ForClient;
 use crate::error::{Failure, Result};
 
 /// Entries of an answer where nobody says how many.
@@ -31,7 +31,7 @@ pub(super) async fn search(mut request: LogRequest) -> Result<Response> {
     of_entries(state.clone(), form, running, move || {
         let view = state.logs(&name)?.snapshot()?.for_query(&asker);
         let clock = view.clock_of(&query);
-        let hits = ForClient::new(RestingHits::new(&view, &query)?, limits, runtime);
+        let hits = ForClient::search((&view, &query), limits, runtime)?;
         Ok(Found { schema: view.schema(), clock, batches: Box::new(hits) })
     })
     .await
