@@ -37,6 +37,7 @@ mod query_task;
 mod request_id;
 mod retry;
 mod routes;
+mod search_limits;
 mod serve;
 mod shared_sync;
 mod small_file;

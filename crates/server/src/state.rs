@@ -14,7 +14,6 @@ use timestrata_topic::{KeyFile, Topic};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 
-use crate::answer::resting::SearchLimits;
 use crate::auth::Door;
 use crate::config::Config;
 use crate::endpoint::Endpoints;
@@ -22,6 +21,7 @@ use crate::error::{Failure, Result};
 use crate::making_tables::MakingTables;
 use crate::members::Members;
 use crate::metrics::Metrics;
+use crate::search_limits::SearchLimits;
 use crate::shared_sync::SharedSync;
 use crate::topic_handles::TopicHandles;
 

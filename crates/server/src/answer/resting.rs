@@ -9,14 +9,12 @@ use std::time::Duration;
 use timestrata_engine::Result;
 use timestrata_logs::{Entries, Hits, LogsView, Position, Query};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::search_limits::SearchLimits;
 
 /// Bytes of a batch that goes out, unless one entry has more.
 const BATCH_BYTES: usize = 1 << 20;
-/// So many searches of a server read at once. Others wait their turn, which is a read of one batch.
-const READING_MAX: usize = 4;
-/// So many have read ahead.
-const AHEAD_MAX: usize = 16;
 /// How long what was read ahead waits for a client that takes nothing.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -126,20 +124,6 @@ fn rows_within(entries: &Entries, row: usize) -> usize {
         sum <= BATCH_BYTES
     });
     fitting.count().clamp(1, rest.max(1))
-}
-
-/// How much all searches of a server have in memory: so many read at once, and so many may have read ahead. What one has read may be
-/// 32 MiB, and hundreds may come together whose clients take nothing.
-#[derive(Debug)]
-pub(crate) struct SearchLimits {
-    reading: Semaphore,
-    ahead: Arc<Semaphore>,
-}
-
-impl Default for SearchLimits {
-    fn default() -> Self {
-        Self { reading: Semaphore::new(READING_MAX), ahead: Arc::new(Semaphore::new(AHEAD_MAX)) }
-    }
 }
 
 /// Hits, and the permit to have read ahead.

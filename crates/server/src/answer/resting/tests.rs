@@ -2,6 +2,7 @@ use timestrata_engine::{Durability, Settings, Store};
 use timestrata_logs::{Clock, Logs, LogsOptions, NewEntry};
 
 use super::*;
+use crate::search_limits::{AHEAD_MAX, READING_MAX};
 
 /// Entries of which some are long, in an order of their senders that is not that of their arrivals.
 fn logs() -> Logs {
