@@ -1,11 +1,15 @@
 //! How much searches of logs have in memory, all of a server together.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// So many searches of a server read at once. Others wait their turn, which is a read of one batch.
-pub(crate) const READING_MAX: usize = 4;
+/// So many searches of a server read at once, as long as none reads for long.
+const READING_MAX: usize = 4;
+/// How long one waits for its turn.
+const TURN_WAIT_MAX: Duration = Duration::from_millis(500);
 /// So many have read ahead.
 pub(crate) const AHEAD_MAX: usize = 16;
 
@@ -13,8 +17,17 @@ pub(crate) const AHEAD_MAX: usize = 16;
 /// 32 MiB, and hundreds may come together whose clients take nothing.
 #[derive(Debug)]
 pub(crate) struct SearchLimits {
-    pub(crate) reading: Semaphore,
+    reading: Semaphore,
     pub(crate) ahead: Arc<Semaphore>,
+}
+
+impl SearchLimits {
+    /// Waits for a turn to read, within a thread that may. Others may read for minutes that find little: whoever has waited for a
+    /// while reads without one.
+    pub(crate) fn turn(&self, runtime: &Handle) -> Option<SemaphorePermit<'_>> {
+        let turn = async { tokio::time::timeout(TURN_WAIT_MAX, self.reading.acquire()).await };
+        runtime.block_on(turn).ok()?.ok()
+    }
 }
 
 impl Default for SearchLimits {

@@ -30,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let records: usize = argument(0).unwrap_or("200000").parse()?;
     let what = argument(1).unwrap_or("json");
     let compression = match argument(2).unwrap_or("-") {
-        "-" => RunCompression::None,
-        named => named.parse()?,
+        "-" => Some(RunCompression::None),
+        named => Some(named.parse()?),
     };
     let block_rows: Option<usize> = argument(3).map(str::parse).transpose()?;
     let directory = tempfile::tempdir()?;

@@ -345,10 +345,11 @@ fn parts(topic: &str, partitions: Range<u32>, options: &TopicOptions) -> Vec<Str
     let mut properties = options::part_properties();
     properties.push((BLOCK_ROWS_PROPERTY.to_owned(), BLOCK_ROWS.to_string()));
     let mut run_format = RunFormat::Hot;
-    if options.compression != RunCompression::None {
+    let packing = options.packing();
+    if packing != RunCompression::None {
         run_format = RunFormat::Cold;
         properties.push((COLD_BLOCK_ROWS_PROPERTY.to_owned(), PACKED_BLOCK_ROWS.to_string()));
-        properties = options.compression.in_properties(properties);
+        properties = packing.in_properties(properties);
     }
     let of_partition = |partition| {
         let records = StreamSpec::new(records_name(topic, partition), record_schema());

@@ -116,8 +116,9 @@ pub struct TopicOptions {
     pub retention: TopicRetention,
     /// How records are packed once they have settled, in Parquet files: less room where records repeat each other, and a
     /// record that the cache lacks costs the decoding of a block of 1,024. What was flushed last lies in files that are read
-    /// without decoding; with [`RunCompression::None`] all records do, for good.
-    pub compression: RunCompression,
+    /// without decoding; with [`RunCompression::None`] all records do, for good. `None`: as usual, or as they are in a topic
+    /// that is there.
+    pub compression: Option<RunCompression>,
     /// Whether the entries of records that are thrown away stay: their places, times and hashes of their parts, 24 bytes and
     /// the topic's name, and 32 for each part. Exports stay whole then, and audits and proofs of such records can be
     /// made to the last bit; their keys and values are gone.
@@ -131,7 +132,7 @@ impl Default for TopicOptions {
             record_bytes_max: RECORD_BYTES_DEFAULT,
             stamp: Stamp::default(),
             retention: TopicRetention::default(),
-            compression: RunCompression::default(),
+            compression: None,
             keep_entries: false,
         }
     }
@@ -197,11 +198,19 @@ impl TopicOptions {
         Ok(())
     }
 
+    /// How its records are packed.
+    #[must_use]
+    pub fn packing(&self) -> RunCompression {
+        self.compression.unwrap_or_default()
+    }
+
     /// An error unless a topic that is there is what is asked for: it says what differs.
     ///
     /// # Errors
     /// `AlreadyExists`.
     pub(super) fn expect_same(&self, topic: &str, asked: &Self) -> Result<()> {
+        // Who asks for nothing takes a topic of before, too.
+        let asked = Self { compression: asked.compression.or(self.compression), ..*asked };
         let differing: Vec<String> = self
             .shown()
             .into_iter()
@@ -235,7 +244,7 @@ impl TopicOptions {
             ("retention_records", or_none(records)),
             ("compact", compact.to_string()),
             ("retention_groups_age", or_none(groups_age_ns.map(seconds))),
-            ("compression", self.compression.to_string()),
+            ("compression", self.packing().to_string()),
             ("keep_entries", self.keep_entries.to_string()),
         ]
     }
@@ -252,8 +261,9 @@ impl TopicOptions {
             property(COMPACT_PROPERTY, compact),
         ];
         // As topics have it that were made before records were packed.
-        let is_packed = self.compression != RunCompression::None;
-        properties.extend(is_packed.then(|| property(COMPRESSION_PROPERTY, self.compression)));
+        let packing = self.packing();
+        let is_packed = packing != RunCompression::None;
+        properties.extend(is_packed.then(|| property(COMPRESSION_PROPERTY, packing)));
         properties.extend(self.keep_entries.then(|| property(ENTRIES_PROPERTY, true)));
         let limits = [
             (AGE_PROPERTY, age_ns),
@@ -288,10 +298,10 @@ impl TopicOptions {
                 compact: stream.property(COMPACT_PROPERTY) == Some("true"),
                 groups_age_ns: number(stream, GROUPS_PROPERTY)?,
             },
-            compression: match stream.property(COMPRESSION_PROPERTY) {
+            compression: Some(match stream.property(COMPRESSION_PROPERTY) {
                 Some(_) => stream.compression(),
                 None => RunCompression::None,
-            },
+            }),
             keep_entries: stream.property(ENTRIES_PROPERTY) == Some("true"),
         })
     }

@@ -93,7 +93,7 @@ impl Topic {
         shown.set_item("retention_records", records)?;
         shown.set_item("compact", compact)?;
         shown.set_item("retention_groups_age", groups_age_ns.map(|age| age as f64 / 1e9))?;
-        shown.set_item("compression", compression.to_string())?;
+        shown.set_item("compression", compression.unwrap_or_default().to_string())?;
         shown.set_item("keep_entries", keep_entries)?;
         let list = PyList::empty(py);
         for partition in 0..partitions {

@@ -96,7 +96,7 @@ impl Store {
                 compact: compact.unwrap_or(found.retention.compact),
                 groups_age_ns: groups_age_ns.or(found.retention.groups_age_ns),
             },
-            compression: compression.unwrap_or(found.compression),
+            compression: compression.or(found.compression),
             keep_entries: keep_entries.unwrap_or(found.keep_entries),
         };
         Ok(Topic { topic: Opened::named(py, &self.handle, name, create, &WAYS, wanted)? })

@@ -147,7 +147,9 @@ impl StoreFace for ServedStore {
         members.insert("record_bytes_max".to_owned(), options.record_bytes_max.into());
         let clock = if options.stamp == Stamp::Store { "store" } else { "producer" };
         members.insert("timestamp".to_owned(), clock.into());
-        members.insert("compression".to_owned(), options.compression.to_string().into());
+        if let Some(packing) = options.compression {
+            members.insert("compression".to_owned(), packing.to_string().into());
+        }
         if options.keep_entries {
             members.insert("keep_entries".to_owned(), true.into());
         }

@@ -156,7 +156,7 @@ impl ForClient {
         limits: Arc<SearchLimits>,
         runtime: Handle,
     ) -> Result<Self> {
-        let reading = runtime.block_on(limits.reading.acquire());
+        let reading = limits.turn(&runtime);
         let hits = RestingHits::new(view, query)?;
         drop(reading);
         let watched = Arc::new(Mutex::new(WatchedHits { hits, ahead: None }));
@@ -169,8 +169,7 @@ impl Iterator for ForClient {
     type Item = Result<Entries>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // It is never closed.
-        let _reading = self.runtime.block_on(self.limits.reading.acquire());
+        let _reading = self.limits.turn(&self.runtime);
         // Who panicked in a read has left it as a read that failed does.
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = watched.hits.next();

@@ -303,7 +303,7 @@ fn described(topic: &Topic) -> Result<Value> {
         "retention_records": retention.records,
         "compact": retention.compact,
         "retention_groups_age": retention.groups_age_ns.map(|age| age as f64 / 1e9),
-        "compression": compression.to_string(),
+        "compression": compression.unwrap_or_default().to_string(),
         "keep_entries": keep_entries,
         "offsets": offsets.collect::<Result<Vec<_>>>()?,
     }))
@@ -347,7 +347,7 @@ fn read_options(members: &mut Members, mut options: TopicOptions) -> Result<Topi
     if members.has("compression") {
         let text = members.text("compression")?;
         let named = text.map(|text| text.parse::<RunCompression>()).transpose()?;
-        options.compression = named.unwrap_or(RunCompression::None);
+        options.compression = Some(named.unwrap_or(RunCompression::None));
     }
     Ok(options)
 }

@@ -28,7 +28,7 @@ fn value(offset: u64) -> String {
 fn stored(compression: RunCompression) -> (Io, PathBuf, Vec<u8>) {
     let io = Io::memory();
     let store = opened(&io).unwrap();
-    let options = TopicOptions { compression, ..TopicOptions::default() };
+    let options = TopicOptions { compression: Some(compression), ..TopicOptions::default() };
     let topic = Topic::create(&store, "t", &options).unwrap();
     for first in (0..RECORDS).step_by(1_000) {
         let values: Vec<String> = (first..first + 1_000).map(value).collect();

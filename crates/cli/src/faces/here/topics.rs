@@ -71,7 +71,7 @@ impl TopicFace for OpenedTopic {
             "retention_records": retention.records,
             "compact": retention.compact,
             "retention_groups_age_seconds": retention.groups_age_ns.map(|age| age as f64 / 1e9),
-            "compression": compression.to_string(),
+            "compression": compression.unwrap_or_default().to_string(),
             "keep_entries": keep_entries,
             "partitions": list,
         }))

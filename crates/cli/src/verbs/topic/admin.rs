@@ -64,9 +64,9 @@ struct Create {
     #[arg(long, value_enum, default_value_t = Clock::Producer)]
     timestamp: Clock,
     /// How records are packed once they have settled: zstd, zstd:LEVEL (1 to 22), lz4 or none. With none they lie in Arrow
-    /// files, read without decoding.
-    #[arg(long, value_name = "CODEC", default_value_t = RunCompression::default())]
-    compression: RunCompression,
+    /// files, read without decoding. Default: zstd.
+    #[arg(long, value_name = "CODEC")]
+    compression: Option<RunCompression>,
     /// Keep the entries of records that are thrown away, hashes of their parts: exports stay whole.
     #[arg(long)]
     keep_entries: bool,

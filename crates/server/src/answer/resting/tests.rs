@@ -2,7 +2,7 @@ use timestrata_engine::{Durability, Settings, Store};
 use timestrata_logs::{Clock, Logs, LogsOptions, NewEntry};
 
 use super::*;
-use crate::search_limits::{AHEAD_MAX, READING_MAX};
+use crate::search_limits::AHEAD_MAX;
 
 /// Entries of which some are long, in an order of their senders that is not that of their arrivals.
 fn logs() -> Logs {
@@ -86,5 +86,4 @@ fn of_many_searches_whose_clients_take_nothing_few_have_read_ahead_and_all_go_on
         assert_eq!(numbers(std::iter::once(first).chain(rest)), expected);
     }
     assert_eq!(limits.ahead.available_permits(), AHEAD_MAX);
-    assert_eq!(limits.reading.available_permits(), READING_MAX);
 }
