@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from timestrata import awaiting
 from timestrata._timestrata import Change, CommittedChanges, Rows
 from timestrata.errors import InvalidArgumentError
 from timestrata.remote.connection import Connection, time_ns
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from timestrata.remote.following import Following
 
 __all__ = ["RemoteChanges"]
 
-# How long the server is asked to wait for a commit.
-_WAIT_SECONDS = 5.0
 
-
-class RemoteChanges:
+class RemoteChanges(Following[CommittedChanges]):
     """What commits change, each once and in order. Made by `RemoteStore.changes`; as `Changes`.
 
     With ``follow`` it goes on over a server that is started anew: it asks behind the last commit that came.
     """
-
-    # For the await forms: cancelling gives up a request at once.
-    _wait_seconds = _WAIT_SECONDS
 
     def __init__(
         self, connection: Connection, since: int | None, follow: bool, name: str | None
@@ -96,23 +87,6 @@ class RemoteChanges:
             return None
         self._seq = commit.seq
         return commit
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> CommittedChanges:
-        while True:
-            commit = self._take()
-            if commit is not None:
-                return commit
-            if not self._fill(_WAIT_SECONDS):
-                raise StopIteration
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> CommittedChanges:
-        return await awaiting.next_followed(self)
 
     def __repr__(self) -> str:
         return f"<RemoteChanges behind {self._seq}>"
