@@ -134,7 +134,7 @@ fn known_then(options: &impl std::fmt::Debug) -> String {
     format!("{options:?}")
         .replace(", groups_age_ns: None", "")
         .replace(", clock: Some(Timestamp)", "")
-        .replace(", compression: None", "")
+        .replace(", compression: Some(None)", "")
         .replace(", compression: Some(Usual)", "")
         .replace(", keep_entries: false", "")
 }
