@@ -389,7 +389,7 @@ impl TimelogIter {
                 visit.call(&objects.owner)?;
                 objects.pairs.visit(&visit)?;
                 // Leaves that the log, or another reader, holds too are shown by the log.
-                let sole = objects.slice.parts().filter(|part| part.is_sole());
+                let sole = objects.slice.sole_parts();
                 sole.flat_map(|part| part.leaf_values()).try_for_each(|object| object.visit(&visit))
             }
             IteratorState::Ready(reading) => {
@@ -415,8 +415,13 @@ impl TimelogIter {
         slf
     }
 
-    #[pyo3(signature = (*_raised))]
-    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) -> PyResult<bool> {
+    #[pyo3(signature = (_kind=None, _raised=None, _trace=None))]
+    fn __exit__(
+        &self,
+        _kind: Option<&Bound<'_, PyAny>>,
+        _raised: Option<&Bound<'_, PyAny>>,
+        _trace: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
         self.close().map(|()| false)
     }
 

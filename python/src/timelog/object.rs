@@ -1,5 +1,7 @@
 //! A Python object that Rust code may copy: one more reference to it.
 
+use std::ops::Range;
+
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
@@ -45,6 +47,19 @@ impl Object {
     pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.0)
     }
+}
+
+/// Some of a leaf's objects, each with one of those to come prefetched.
+pub(crate) fn each_ahead(
+    objects: &[Object],
+    rows: Range<usize>,
+) -> impl ExactSizeIterator<Item = &Object> {
+    let rows = rows.start.min(objects.len())..rows.end.min(objects.len());
+    let first = rows.start;
+    objects.get(rows).unwrap_or_default().iter().enumerate().map(move |(place, object)| {
+        objects.get(first + place + AHEAD).inspect(|object| object.prefetch());
+        object
+    })
 }
 
 impl Clone for Object {

@@ -33,26 +33,24 @@ const LENT_MAX: usize = 256;
 static FROM_ITERABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The list of an iterator that is under way.
-type LentList = Lock<Option<Py<PyList>>>;
+pub(super) type LentList = Lock<Option<Py<PyList>>>;
 
 /// What the iterators of a page have.
 #[derive(Debug, Default)]
-pub(super) struct Lent(Lock<Vec<Weak<LentList>>>);
+pub(super) struct Lent(Vec<Weak<LentList>>);
 
 impl Lent {
     /// A place for the list of one iterator more.
-    fn add(&self) -> Arc<LentList> {
+    pub(super) fn add(&mut self) -> Arc<LentList> {
         let list = Arc::new(LentList::default());
-        let mut lent = self.0.lock();
-        lent.retain(|list| list.strong_count() > 0);
-        lent.push(Arc::downgrade(&list));
+        self.0.retain(|list| list.strong_count() > 0);
+        self.0.push(Arc::downgrade(&list));
         list
     }
 
     /// Empties all lists: their iterators have to ask for more.
     pub(super) fn take_back(&self, py: Python<'_>) -> PyResult<()> {
-        let lent = std::mem::take(&mut *self.0.lock());
-        for list in lent.iter().filter_map(Weak::upgrade) {
+        for list in self.0.iter().filter_map(Weak::upgrade) {
             let list = list.lock().take();
             list.map_or(Ok(()), |list| emptied(list.bind(py)))?;
         }
@@ -109,8 +107,7 @@ impl PageSpanObjectsView {
             };
             place.filter(|place| *place < rows).map(|place| page.values(place..place + 1))
         })?;
-        let object = found.map(|values| values.into_bound(py)).transpose()?;
-        let object = object.and_then(|mut objects| objects.pop());
+        let object = found.map(|values| values.first(py)).transpose()?.flatten();
         object.ok_or_else(|| PyIndexError::new_err("index out of range"))
     }
 
@@ -121,7 +118,7 @@ impl PageSpanObjectsView {
             let each = PageSpanObjectsIter { span: held, next };
             return Ok(Bound::new(py, each)?.into_any());
         }
-        let lists = PageSpanObjectLists { span: held, next, lent: span.lent().add() };
+        let lists = PageSpanObjectLists { span: held, next, lent: span.lend()? };
         let from_iterable = FROM_ITERABLE.get_or_try_init(py, || {
             let chain = py.import("itertools")?.getattr("chain")?;
             chain.getattr("from_iterable").map(Bound::unbind)
@@ -132,7 +129,7 @@ impl PageSpanObjectsView {
     /// Give the objects as a list.
     fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let all = self.span.get().with(|page| page.values(0..page.times().len()))?;
-        PyList::new(py, all.into_bound(py)?)
+        all.list(py)
     }
 
     /// Whether the page was closed.
@@ -163,7 +160,7 @@ impl PageSpanObjectsIter {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
         let values = self.span.get().with(|page| page.values(next..next + 1))?;
-        Ok(values.into_bound(py)?.pop())
+        values.first(py)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -194,11 +191,10 @@ impl PageSpanObjectLists {
             self.next.store(end, Ordering::Relaxed);
             page.values(begin..end)
         })?;
-        let objects = values.into_bound(py)?;
-        if objects.is_empty() {
+        let list = values.list(py)?;
+        if list.is_empty() {
             return Ok(None);
         }
-        let list = PyList::new(py, objects)?;
         let old = self.lent.lock().replace(list.clone().unbind());
         drop(old);
         // Closed while the list was made: nobody has taken it back.

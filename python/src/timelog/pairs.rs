@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use timestrata_timelog::memory::Part;
 
-use super::object::{AHEAD, Object};
+use super::object::{AHEAD, Object, each_ahead};
 
 /// So many pairs on end that were kept by the program tell that it keeps them all.
 const KEPT_MAX: u8 = 3;
@@ -137,14 +137,13 @@ pub(super) fn list_of<'py>(
     for part in parts {
         let values = part.values();
         values.iter().take(AHEAD).for_each(Object::prefetch);
-        let ahead = values.iter().skip(AHEAD).map(Some).chain(std::iter::repeat(None));
-        let rows = part.times().iter().zip(values);
         match is_reversed {
-            false => rows.zip(ahead).try_for_each(|(row, ahead)| {
-                ahead.inspect(|object| object.prefetch());
-                put(row)
-            })?,
-            true => rows.rev().try_for_each(&mut put)?,
+            false => part
+                .times()
+                .iter()
+                .zip(each_ahead(values, 0..values.len()))
+                .try_for_each(&mut put)?,
+            true => part.times().iter().zip(values).rev().try_for_each(&mut put)?,
         }
     }
     Ok(list.cast_into::<PyList>()?)

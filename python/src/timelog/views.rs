@@ -10,13 +10,13 @@ use pyo3::exceptions::{PyBufferError, PyIndexError, PyValueError};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyMemoryView, PyTuple};
+use pyo3::types::{PyList, PyMemoryView};
 use timestrata_timelog::memory::Part;
 use timestrata_timelog::{Blocks, EntryBlock};
 
 use super::arguments::TimeRange;
-use super::object::Object;
-use super::page_objects::{Lent, PageSpanObjectsView};
+use super::object::{Object, each_ahead};
+use super::page_objects::{Lent, LentList, PageSpanObjectsView};
 use super::{Asked, Timelog};
 use crate::codec::Decoder;
 use crate::error::to_python;
@@ -92,6 +92,8 @@ pub(super) struct Page {
     owner: Py<Timelog>,
     /// Counted by a log in memory, which can't be closed meanwhile.
     _reader: Option<Arc<()>>,
+    /// Objects of it that iterators have.
+    lent: Lent,
 }
 
 /// The rows of a page.
@@ -117,9 +119,7 @@ impl Page {
     pub(super) fn values(&self, rows: Range<usize>) -> PageValues {
         let rows = rows.start..rows.end.min(self.times().len());
         match &self.rows {
-            PageRows::Objects(part) => {
-                PageValues::Objects(part.values().get(rows).unwrap_or_default().to_vec())
-            }
+            PageRows::Objects(part) => PageValues::Objects(part.clone(), rows),
             PageRows::Stored(block, decoder) => {
                 PageValues::Stored(Arc::clone(block), decoder.clone(), rows)
             }
@@ -138,22 +138,34 @@ impl Page {
     }
 }
 
-/// Values on their way out of a page.
+/// Rows of a page whose objects are on their way out of it: what is made of them is made without its lock.
 pub(super) enum PageValues {
-    Objects(Vec<Object>),
+    Objects(Part<Object>, Range<usize>),
     Stored(Arc<EntryBlock>, Decoder, Range<usize>),
 }
 
 impl PageValues {
-    pub(super) fn into_bound(self, py: Python<'_>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    /// The object of the first of them, if there is any.
+    pub(super) fn first<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self {
-            Self::Objects(objects) => {
-                Ok(objects.into_iter().map(|object| object.into_bound(py)).collect())
+            Self::Objects(part, rows) => {
+                Ok(part.values().get(rows.start).map(|object| object.bind(py).clone()))
+            }
+            Self::Stored(block, decoder, rows) => decoder.object(py, block, rows.start),
+        }
+    }
+
+    /// The objects of all of them.
+    pub(super) fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        match self {
+            Self::Objects(part, rows) => {
+                let objects = each_ahead(part.values(), rows.clone());
+                PyList::new(py, objects.map(|object| object.bind(py)))
             }
             Self::Stored(block, decoder, rows) => {
                 let behind = || PyIndexError::new_err("the row is behind the end of its page");
-                let object = |row| decoder.object(py, &block, row)?.ok_or_else(behind);
-                rows.map(object).collect()
+                let object = |row| decoder.object(py, block, row)?.ok_or_else(behind);
+                PyList::new(py, rows.clone().map(object).collect::<PyResult<Vec<_>>>()?)
             }
         }
     }
@@ -222,6 +234,7 @@ impl PageSpanIter {
                 rows: PageRows::Objects(part),
                 owner: owner.clone_ref(py),
                 _reader: Some(Arc::clone(reader)),
+                lent: Lent::default(),
             })));
         }
         // Taken out meanwhile: reading a store lets other threads run.
@@ -238,6 +251,7 @@ impl PageSpanIter {
             rows: PageRows::Stored(Arc::new(block), decoder.clone()),
             owner: owner.clone_ref(py),
             _reader: None,
+            lent: Lent::default(),
         };
         *self.state.lock() = Some(Pages::Stored { blocks, decoder, owner });
         Ok(Some(PageSpan::of(page)))
@@ -259,8 +273,13 @@ impl PageSpanIter {
         slf
     }
 
-    #[pyo3(signature = (*_raised))]
-    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) -> bool {
+    #[pyo3(signature = (_kind=None, _raised=None, _trace=None))]
+    fn __exit__(
+        &self,
+        _kind: Option<&Bound<'_, PyAny>>,
+        _raised: Option<&Bound<'_, PyAny>>,
+        _trace: Option<&Bound<'_, PyAny>>,
+    ) -> bool {
         self.close();
         false
     }
@@ -303,8 +322,6 @@ pub(crate) struct PageSpan {
     layout: [ffi::Py_ssize_t; 2],
     /// Buffers of others that point into the page.
     exports: AtomicUsize,
-    /// Objects of it that iterators have.
-    lent: Lent,
 }
 
 pub(super) fn span_closed() -> PyErr {
@@ -317,12 +334,12 @@ impl PageSpan {
             layout: [page.times().len() as ffi::Py_ssize_t, size_of::<i64>() as isize],
             page: Lock::new(Some(page)),
             exports: AtomicUsize::new(0),
-            lent: Lent::default(),
         }
     }
 
-    pub(super) fn lent(&self) -> &Lent {
-        &self.lent
+    /// A place for what one iterator more has of its objects.
+    pub(super) fn lend(&self) -> PyResult<Arc<LentList>> {
+        self.page.lock().as_mut().map(|page| page.lent.add()).ok_or_else(span_closed)
     }
 
     pub(super) fn with<T>(&self, read: impl FnOnce(&Page) -> T) -> PyResult<T> {
@@ -386,8 +403,7 @@ impl PageSpan {
             return Err(PyBufferError::new_err("PageSpan can't be closed: its buffer is in use"));
         }
         let old = self.page.lock().take();
-        drop(old);
-        self.lent.take_back(py)
+        old.map_or(Ok(()), |page| page.lent.take_back(py))
     }
 
     /// Whether it was closed.
@@ -400,8 +416,14 @@ impl PageSpan {
         slf
     }
 
-    #[pyo3(signature = (*_raised))]
-    fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) -> bool {
+    #[pyo3(signature = (_kind=None, _raised=None, _trace=None))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _kind: Option<&Bound<'_, PyAny>>,
+        _raised: Option<&Bound<'_, PyAny>>,
+        _trace: Option<&Bound<'_, PyAny>>,
+    ) -> bool {
         // One that is still pointed into goes with what points there.
         let _ = self.close(py);
         false

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::closed;
 use super::leaf::{LEAF_ROWS, Leaf, end_of};
+use super::parts::{Parts, Run};
 use super::physical::Physical;
 use super::slice::{Part, Slice};
 
@@ -13,7 +14,7 @@ use super::slice::{Part, Slice};
 const LATE_ROWS_MAX: usize = 8192;
 
 /// Rows of a new leaf: there is room for late ones before it has to be cut in two.
-const SEALED_ROWS: usize = LEAF_ROWS - LEAF_ROWS / 32;
+const SEALED_ROWS: usize = LEAF_ROWS - LEAF_ROWS / 64;
 
 /// The newest rows, which no leaf is made of yet: most late rows belong among them.
 const RECENT_ROWS: usize = LEAF_ROWS / 8;
@@ -60,7 +61,7 @@ pub enum Found<T> {
 pub struct Memory<T> {
     /// In order; none of them empty. Mostly whole leaves; several parts of one where rows between
     /// them were deleted that others may still see.
-    parts: Vec<Part<T>>,
+    parts: Parts<T>,
     /// The first time of each part.
     firsts: Vec<i64>,
     /// Rows that are not before any of a part.
@@ -78,7 +79,7 @@ pub struct Memory<T> {
 impl<T> Default for Memory<T> {
     fn default() -> Self {
         Self {
-            parts: Vec::new(),
+            parts: Parts::default(),
             firsts: Vec::new(),
             tail: Leaf::default(),
             tail_copy: None,
@@ -149,7 +150,7 @@ impl<T: Clone> Memory<T> {
         while self.tail.len() >= TAIL_ROWS {
             let leaf = self.tail.split_front(SEALED_ROWS, TAIL_ROWS);
             self.firsts.extend(leaf.first());
-            self.parts.push(Part::whole(leaf));
+            self.parts.change().push(Part::whole(leaf));
         }
     }
 
@@ -192,7 +193,7 @@ impl<T: Clone> Memory<T> {
     }
 
     fn merge_into_part(&mut self, index: usize, rows: Vec<(i64, T)>) {
-        let Some(part) = self.parts.get_mut(index) else {
+        let Some(part) = self.parts.change().get_mut(index) else {
             // There is no part only where all rows are in the tail.
             return self.tail.merge(rows);
         };
@@ -203,7 +204,7 @@ impl<T: Clone> Memory<T> {
             false => leaf.into_pieces().map(Part::whole).collect(),
         };
         self.firsts.splice(index..=index, pieces.iter().filter_map(Part::first));
-        self.parts.splice(index..=index, pieces);
+        self.parts.change().splice(index..=index, pieces);
     }
 
     /// Removes the rows of a range.
@@ -236,7 +237,7 @@ impl<T: Clone> Memory<T> {
         removed.rows +=
             self.parts.get(whole.clone()).unwrap_or_default().iter().map(Part::len).sum::<usize>()
                 as u64;
-        removed.parts.extend(self.parts.drain(whole));
+        removed.parts.extend(self.parts.change().drain(whole));
         let rows = self.tail.rows_between(first, last);
         removed.rows += rows.len() as u64;
         if !rows.is_empty() {
@@ -264,7 +265,7 @@ impl<T: Clone> Memory<T> {
         last: i64,
         removed: &mut Removed<T>,
     ) -> usize {
-        let Some(part) = self.parts.get_mut(index) else { return 0 };
+        let Some(part) = self.parts.change().get_mut(index) else { return 0 };
         let rows = part.rows_between(first, last);
         if rows.is_empty() {
             return 0;
@@ -293,7 +294,7 @@ impl<T: Clone> Memory<T> {
         let Some(rows) = second else { return 0 };
         let second = Part { leaf: Arc::clone(&part.leaf), rows };
         self.firsts.splice(index + 1..index + 1, second.first());
-        self.parts.insert(index + 1, second);
+        self.parts.change().insert(index + 1, second);
         1
     }
 
@@ -318,7 +319,7 @@ impl<T: Clone> Memory<T> {
     pub fn clear(&mut self) -> Removed<T> {
         let old = std::mem::take(self);
         let mut removed = Removed { rows: old.len, ..Removed::default() };
-        removed.parts = old.parts;
+        removed.parts = old.parts.into_own();
         removed.parts.extend(old.physical.parts);
         removed.parts.extend(old.physical.ghosts);
         removed.parts.push(Part::whole(old.tail));
@@ -396,17 +397,21 @@ impl<T: Clone> Memory<T> {
         let Some((first, last)) = closed(range) else { return Slice::default() };
         self.settle();
         let in_tail = self.tail_part(self.tail.rows_between(first, last));
-        let reached = self.parts.get(self.parts_between(first, last)).unwrap_or_default();
-        let behind = reached.len().saturating_sub(1);
-        let parts = reached.iter().enumerate().filter_map(|(index, part)| {
-            // Those between the first and the last are within it.
-            let rows = match index > 0 && index < behind {
-                true => part.rows.clone(),
-                false => part.rows_between(first, last),
-            };
-            (!rows.is_empty()).then(|| Part { leaf: Arc::clone(&part.leaf), rows })
-        });
-        Slice::new(parts.chain(in_tail))
+        let reached = self.parts_between(first, last);
+        // Those between the first and the last are within it.
+        let end = |index: usize| {
+            let part = self.parts.get(index)?;
+            Some(Part { leaf: Arc::clone(&part.leaf), rows: part.rows_between(first, last) })
+        };
+        match reached.len() {
+            0 => Slice::over([None, None], Run::default(), in_tail),
+            1 => Slice::over([end(reached.start), None], Run::default(), in_tail),
+            _ => {
+                let ends = [end(reached.start), end(reached.end - 1)];
+                let between = self.parts.some(reached.start + 1..reached.end - 1);
+                Slice::over(ends, between, in_tail)
+            }
+        }
     }
 
     /// Whether a row has this time.
@@ -421,7 +426,7 @@ impl<T: Clone> Memory<T> {
     pub fn first(&mut self, rows: usize) -> Slice<T> {
         self.settle();
         let (mut parts, mut missing) = (Vec::new(), rows);
-        for part in &self.parts {
+        for part in &*self.parts {
             if missing == 0 {
                 break;
             }
@@ -488,7 +493,7 @@ impl<T: Clone> Memory<T> {
         for (first, last) in deleted {
             let Some(start) = after else { break };
             if last >= start {
-                ghosts.extend(self.physical.parts_between(first.max(start), last));
+                ghosts.extend(self.physical.pages_between(first.max(start), last, usize::MAX));
                 after = last.checked_add(1);
             }
         }
@@ -515,26 +520,27 @@ impl<T: Clone> Memory<T> {
         if self.parts.iter().all(Part::is_whole) {
             return Vec::new();
         }
-        let old = std::mem::take(&mut self.parts);
+        let old = std::mem::take(&mut self.parts).into_own();
+        let parts = self.parts.change();
         let mut gathered = Leaf::default();
         for part in &old {
             let stays = part.is_whole() && part.len() > LEAF_ROWS / 2;
             if stays || gathered.len() + part.len() > LEAF_ROWS {
-                self.parts.extend(std::mem::take(&mut gathered).into_part());
+                parts.extend(std::mem::take(&mut gathered).into_part());
             }
             if stays {
-                self.parts.push(part.clone());
+                parts.push(part.clone());
             } else {
                 gathered.extend(part.times(), part.values());
             }
         }
-        self.parts.extend(gathered.into_part());
-        self.firsts = self.parts.iter().filter_map(Part::first).collect();
+        parts.extend(gathered.into_part());
+        self.firsts = parts.iter().filter_map(Part::first).collect();
         old
     }
 
     fn publish_with(&mut self, ghosts: Vec<Part<T>>) -> Removed<T> {
-        let mut parts = self.parts.clone();
+        let mut parts = self.parts.to_vec();
         parts.extend(self.tail_part(0..self.tail.len()));
         let old = std::mem::replace(&mut self.physical.parts, parts);
         self.physical.ghosts = ghosts;
@@ -547,17 +553,13 @@ impl<T: Clone> Memory<T> {
     /// then those that were deleted.
     pub fn pages(&self, range: impl RangeBounds<i64>, rows_max: usize) -> Vec<Part<T>> {
         let Some((first, last)) = closed(range) else { return Vec::new() };
-        self.physical
-            .parts_between(first, last)
-            .into_iter()
-            .flat_map(|part| part.cut(rows_max))
-            .collect()
+        self.physical.pages_between(first, last, rows_max)
     }
 
     /// The rows of a range as they are now, in pages of at most so many.
     pub fn logical_pages(&mut self, range: impl RangeBounds<i64>, rows_max: usize) -> Vec<Part<T>> {
         let slice = self.slice(range);
-        slice.parts().flat_map(|part| part.clone().cut(rows_max)).collect()
+        slice.parts().flat_map(|part| part.cut(part.rows.clone(), rows_max)).collect()
     }
 
     /// Shows every value that this log holds a reference to, each once: for a collector of

@@ -4,8 +4,8 @@
 //! Rows lie in leaves of up to [`LEAF_ROWS`] in order of time. What is appended in order fills
 //! the tail, which becomes a leaf when it is full. What comes late waits, and is merged into
 //! its leaves with others like it before the next read. A leaf that a reader or the published
-//! state shares is copied before it changes, so a [`Slice`] never changes and costs a reference
-//! a leaf. Deleting drops rows at once: there is nothing to compact, and nothing is kept that
+//! state shares is copied before it changes, so a [`Slice`] never changes, and costs a
+//! few references: slices of much share a list of leaves. Deleting drops rows at once: there is nothing to compact, and nothing is kept that
 //! can't be read.
 //!
 //! Programs written for a log with flushes can ask for its physical state ([`Memory::pages`]):
@@ -17,6 +17,7 @@
 
 mod leaf;
 mod log;
+mod parts;
 mod physical;
 mod slice;
 

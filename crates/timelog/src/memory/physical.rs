@@ -73,16 +73,22 @@ impl<T> Physical<T> {
             .any(|own| Arc::ptr_eq(&own.leaf, &part.leaf))
     }
 
-    /// The published rows from `first` to `last`, both included, part by part; behind them
+    /// The published rows from `first` to `last`, both included, part by part, in parts of at most so many; behind them
     /// those that were deleted.
-    pub(super) fn parts_between(&self, first: i64, last: i64) -> Vec<Part<T>> {
+    pub(super) fn pages_between(&self, first: i64, last: i64, rows_max: usize) -> Vec<Part<T>> {
         let start = self.parts.partition_point(|part| part.last().is_some_and(|l| l < first));
-        let parts = self.parts.iter().skip(start);
-        let reached = parts.take_while(|part| part.first().is_some_and(|f| f <= last));
-        let within = reached.chain(&self.ghosts).map(|part| Part {
-            leaf: Arc::clone(&part.leaf),
-            rows: part.rows_between(first, last),
-        });
-        within.filter(|part| !part.rows.is_empty()).collect()
+        let behind = self.parts.get(start..).unwrap_or_default();
+        let end = behind.partition_point(|part| part.first().is_some_and(|f| f <= last));
+        let reached = behind.get(..end).unwrap_or_default();
+        let mut pages = Vec::with_capacity(reached.len() + self.ghosts.len());
+        for (index, part) in reached.iter().chain(&self.ghosts).enumerate() {
+            // Those between the first and the last are within it.
+            let rows = match index > 0 && index + 1 < reached.len() {
+                true => part.rows.clone(),
+                false => part.rows_between(first, last),
+            };
+            pages.extend(part.cut(rows, rows_max));
+        }
+        pages
     }
 }

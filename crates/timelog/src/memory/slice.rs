@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::leaf::{Leaf, rows_between};
+use super::parts::Run;
 
 /// Some rows of a leaf.
 #[derive(Debug)]
@@ -69,12 +70,15 @@ impl<T> Part<T> {
         self.leaf.values()
     }
 
-    /// Cuts it into parts of at most so many rows.
-    pub(super) fn cut(self, rows_max: usize) -> impl Iterator<Item = Self> {
-        let Self { leaf, rows } = self;
+    /// Some of its rows, as places in its leaf, in parts of at most so many.
+    pub(super) fn cut(
+        &self,
+        rows: Range<usize>,
+        rows_max: usize,
+    ) -> impl Iterator<Item = Self> + use<'_, T> {
         let end = rows.end;
         rows.step_by(rows_max.max(1)).map(move |start| Self {
-            leaf: Arc::clone(&leaf),
+            leaf: Arc::clone(&self.leaf),
             rows: start..end.min(start.saturating_add(rows_max)),
         })
     }
@@ -104,21 +108,41 @@ pub struct Slice<T> {
     /// What is read from the front, until nothing of it is left: most slices are within one
     /// leaf, and need no list.
     front: Option<Part<T>>,
-    /// The parts behind it; the last may have been read in part, from the back.
-    rest: std::vec::IntoIter<Part<T>>,
+    /// Whole parts behind it.
+    between: Run<T>,
+    /// The part behind those; what is read from the back, once there is no row of the tail left.
+    last: Option<Part<T>>,
+    /// Rows that were in the tail.
+    tail: Option<Part<T>>,
 }
 
 impl<T> Default for Slice<T> {
     fn default() -> Self {
-        Self { front: None, rest: Vec::new().into_iter() }
+        Self { front: None, between: Run::default(), last: None, tail: None }
     }
 }
 
 impl<T> Slice<T> {
-    pub(super) fn new(parts: impl IntoIterator<Item = Part<T>>) -> Self {
+    /// Over parts in order.
+    pub(super) fn new(parts: Vec<Part<T>>) -> Self {
         let mut parts = parts.into_iter();
-        let front = parts.next();
-        Self { front, rest: parts.collect::<Vec<_>>().into_iter() }
+        let (front, last) = (parts.next(), parts.next_back());
+        let between = if parts.len() > 0 { parts.collect() } else { Run::default() };
+        Self { front, between, last, tail: None }
+    }
+
+    /// Over the first and the last of several parts, those between them, and rows of the tail.
+    pub(super) fn over(
+        [front, last]: [Option<Part<T>>; 2],
+        between: Run<T>,
+        tail: Option<Part<T>>,
+    ) -> Self {
+        let [front, last] = [front, last].map(|part| part.filter(|part| !part.rows.is_empty()));
+        let mut slice = Self { front, between, last, tail };
+        if slice.front.is_none() {
+            slice.front = slice.next_part();
+        }
+        slice
     }
 
     /// Rows still to be read.
@@ -128,7 +152,19 @@ impl<T> Slice<T> {
 
     /// The parts still to be read, in order. The first may have no row left.
     pub fn parts(&self) -> impl Iterator<Item = &Part<T>> {
-        self.front.iter().chain(self.rest.as_slice())
+        self.front.iter().chain(self.between.as_slice()).chain(&self.last).chain(&self.tail)
+    }
+
+    /// Parts whose leaves nobody else holds.
+    pub fn sole_parts(&self) -> impl Iterator<Item = &Part<T>> {
+        let ends = self.front.iter().chain(&self.last).chain(&self.tail);
+        // A list that two hold would show its leaves twice.
+        ends.chain(self.between.sole()).filter(|part| part.is_sole())
+    }
+
+    /// The part behind the first.
+    fn next_part(&mut self) -> Option<Part<T>> {
+        self.between.next().or_else(|| self.last.take()).or_else(|| self.tail.take())
     }
 
     /// A value that comes so many rows behind the next from the front, if it is near it.
@@ -142,7 +178,7 @@ impl<T> Slice<T> {
     #[inline]
     fn first_part(&mut self) -> Option<&mut Part<T>> {
         while self.front.as_ref()?.rows.is_empty() {
-            self.front = self.rest.next();
+            self.front = self.next_part();
         }
         self.front.as_mut()
     }
@@ -150,10 +186,19 @@ impl<T> Slice<T> {
     /// The part that has the next row from the back, if any is left.
     #[inline]
     fn last_part(&mut self) -> Option<&mut Part<T>> {
-        while self.rest.as_slice().last().is_some_and(|part| part.rows.is_empty()) {
-            drop(self.rest.next_back());
+        let has_rows =
+            |part: &Option<Part<T>>| part.as_ref().is_some_and(|part| !part.rows.is_empty());
+        if has_rows(&self.tail) {
+            return self.tail.as_mut();
         }
-        self.rest.as_mut_slice().last_mut().or(self.front.as_mut())
+        self.tail = None;
+        while !has_rows(&self.last) {
+            self.last = self.between.next_back();
+            if self.last.is_none() {
+                return self.front.as_mut();
+            }
+        }
+        self.last.as_mut()
     }
 
     /// The next row from the front.

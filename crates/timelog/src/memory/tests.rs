@@ -276,9 +276,15 @@ fn times(part: &Part<Value>) -> std::ops::Range<i64> {
 
 #[test]
 fn a_slice_is_read_from_both_ends_until_they_meet() {
-    let mut log = counting(10_000);
+    // Of a few leaves, and of so many that slices share a list of them.
+    read_from_both_ends(10_000);
+    read_from_both_ends(80_000);
+}
+
+fn read_from_both_ends(rows: i64) {
+    let mut log = counting(rows as u64);
     let mut slice = log.slice(..);
-    let (mut front, mut back) = (0, 10_000);
+    let (mut front, mut back) = (0, rows);
     while front < back {
         assert_eq!(slice.left() as i64, back - front);
         assert_eq!(slice.next_row().map(|(time, _)| time), Some(front));
@@ -294,6 +300,31 @@ fn a_slice_is_read_from_both_ends_until_they_meet() {
     assert_eq!(slice.left(), 0);
     assert!(slice.take_part(1).is_none() && slice.take_part_back(1).is_none());
     assert!(slice.next_row().is_none() && slice.next_row_back().is_none());
+}
+
+#[test]
+fn slices_of_many_leaves_stay_as_they_were_and_leave_nothing_behind() {
+    let mut log = counting(80_000);
+    let rows: Rows = (0..80_000).map(|time| (time, time as u64)).collect();
+    let Found::One(value) = log.at(25_000) else { panic!("a row is missing") };
+    let (all, some) = (log.slice(..), log.slice(5_000..70_000));
+    log.append(40_000, Arc::new(7));
+    drop(log.delete(20_000..=30_000));
+    assert_eq!(log.slice(..).left() as u64, log.len());
+    assert_eq!(read(some), rows[5_000..70_000]);
+    assert_eq!(read(all), rows);
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+#[test]
+fn leaves_that_only_one_slice_holds_are_shown_by_it_and_by_no_other() {
+    let mut log = counting(80_000);
+    let (one, other) = (log.slice(..), log.slice(..));
+    assert_eq!(one.sole_parts().count(), 0);
+    drop(log.clear());
+    assert_eq!(one.sole_parts().count() + other.sole_parts().count(), 0);
+    drop(other);
+    assert!(one.sole_parts().count() > 10);
 }
 
 #[test]
