@@ -44,7 +44,7 @@ pub(crate) fn describe(store: &Store) -> String {
         writeln!(
             text,
             "topic {name}: {}, groups {:?}",
-            known_then(&topic.options()),
+            known_then(&topic.options(), "None"),
             topic.groups().unwrap()
         )
         .unwrap();
@@ -60,7 +60,7 @@ pub(crate) fn describe(store: &Store) -> String {
 }
 
 fn put_logs(text: &mut String, logs: &Logs) {
-    writeln!(text, "log {}: {}", logs.name(), known_then(&logs.options())).unwrap();
+    writeln!(text, "log {}: {}", logs.name(), known_then(&logs.options(), "Usual")).unwrap();
     writeln!(text, "columns {:?}", logs.columns().unwrap()).unwrap();
     let mut number = 0;
     for batch in logs.search(&Query::default()).unwrap() {
@@ -129,12 +129,11 @@ fn put_partition(text: &mut String, topic: &Topic, partition: u32) {
 }
 
 /// Options without those that came later, where they are what a store has that says nothing of them: the texts beside the stores
-/// are as they were when these were written.
-fn known_then(options: &impl std::fmt::Debug) -> String {
+/// are as they were when these were written. `packing` is that of a model whose properties say nothing of it.
+fn known_then(options: &impl std::fmt::Debug, packing: &str) -> String {
     format!("{options:?}")
         .replace(", groups_age_ns: None", "")
         .replace(", clock: Some(Timestamp)", "")
-        .replace(", compression: Some(None)", "")
-        .replace(", compression: Some(Usual)", "")
+        .replace(&format!(", compression: Some({packing})"), "")
         .replace(", keep_entries: false", "")
 }
