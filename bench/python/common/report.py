@@ -49,8 +49,9 @@ class Measure:
 
     def as_json(self, suite: str) -> dict[str, Any]:
         form = {"suite": suite, **asdict(self), "ratio": self.ratio}
-        for key in ("value", "against_value"):
-            form[key] = short(form[key])
+        for key in ("value", "against_value", "aim"):
+            # Short, also so that every reader and writer of the file keeps it to the last digit.
+            form[key] = None if form[key] is None else short(form[key])
         order = ("suite", "name", "unit", "value", "against", "against_value", "ratio", "aim")
         return {key: form[key] for key in (*order, "note")}
 
