@@ -42,6 +42,24 @@ impl Turns {
     }
 }
 
+/// What is given next to one that follows: what `take` has, waiting for it with `wait`, which says `false` once there won't be
+/// any more. Hears Ctrl-C.
+pub(crate) fn next_followed<T>(
+    py: Python<'_>,
+    take: impl Fn() -> PyResult<Option<T>>,
+    wait: impl Fn(Duration) -> PyResult<bool>,
+) -> PyResult<Option<T>> {
+    loop {
+        if let Some(next) = take()? {
+            return Ok(Some(next));
+        }
+        if !wait(SIGNAL_INTERVAL)? {
+            return Ok(None);
+        }
+        py.check_signals()?;
+    }
+}
+
 thread_local! {
     /// Whether this thread is in [`detached`], and what a signal's handler has raised there.
     static DETACHED: Cell<bool> = const { Cell::new(false) };

@@ -11,7 +11,7 @@ use super::CommittedChanges;
 use crate::awaiting;
 use crate::error::to_python;
 use crate::handle::Handle;
-use crate::interrupt::{SIGNAL_INTERVAL, detached};
+use crate::interrupt::{detached, next_followed};
 use crate::lock::Lock;
 use crate::settings::span_ns;
 
@@ -144,16 +144,14 @@ impl Changes {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<CommittedChanges>> {
-        loop {
-            if let Some(commit) = self.take() {
-                return Ok(Some(commit));
-            }
-            match self.look(py, SIGNAL_INTERVAL)? {
-                Found::Some => {}
-                Found::Nothing if self.follow => py.check_signals()?,
-                Found::Nothing | Found::Closed => return Ok(None),
-            }
-        }
+        let wait = |timeout| {
+            Ok(match self.look(py, timeout)? {
+                Found::Some => true,
+                Found::Nothing => self.follow,
+                Found::Closed => false,
+            })
+        };
+        next_followed(py, || Ok(self.take()), wait)
     }
 
     fn __aiter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

@@ -12,7 +12,7 @@ use super::ahead::Ahead;
 use crate::awaiting;
 use crate::error::to_python;
 use crate::handle::Handle;
-use crate::interrupt::SIGNAL_INTERVAL;
+use crate::interrupt::next_followed;
 use crate::lock::Lock;
 use crate::settings::span_ns;
 
@@ -118,15 +118,7 @@ impl LogTail {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<LogEntry>> {
-        loop {
-            if let Some(entry) = self.take()? {
-                return Ok(Some(entry));
-            }
-            if !self.wait(py, SIGNAL_INTERVAL)? {
-                return Ok(None);
-            }
-            py.check_signals()?;
-        }
+        next_followed(py, || self.take(), |timeout| self.wait(py, timeout))
     }
 
     fn __aiter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

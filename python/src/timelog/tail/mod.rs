@@ -17,7 +17,7 @@ use self::stored::StoredTail;
 use super::{State, Timelog, closed};
 use crate::awaiting;
 use crate::error::{invalid, to_python};
-use crate::interrupt::SIGNAL_INTERVAL;
+use crate::interrupt::next_followed;
 use crate::settings::span_ns;
 
 /// Follows a time log: each entry that comes, as ``(timestamp, object)``. Made by `Timelog.tail`.
@@ -201,15 +201,7 @@ impl TimelogTail {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(i64, Bound<'py, PyAny>)>> {
-        loop {
-            if let Some(entry) = self.take(py)? {
-                return Ok(Some(entry));
-            }
-            if self.look(py, SIGNAL_INTERVAL)? == Found::Closed {
-                return Ok(None);
-            }
-            py.check_signals()?;
-        }
+        next_followed(py, || self.take(py), |timeout| Ok(self.look(py, timeout)? != Found::Closed))
     }
 
     fn __aiter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
