@@ -25,6 +25,7 @@ mod problem;
 mod request;
 mod server;
 mod transport;
+mod witness;
 
 pub use answer::{Lines, ReceivedRows};
 pub use logs::ReceivedEntries;

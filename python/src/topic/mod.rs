@@ -15,6 +15,7 @@ mod record;
 mod staged;
 mod told;
 mod tree;
+mod witness;
 
 pub(crate) use consumer::Consumer;
 pub(crate) use object::Topic;

@@ -46,6 +46,7 @@ class RemoteTopic(Remote):
 
     MISSING: ClassVar[Mapping[str, str]] = {
         "audit": "whoever asks would have to trust its word: audit a backup's directory, or verify the log at /topics/NAME/log/0/",
+        "cosign": "ask the witness where the store's directory is, while no server has it open",
         "entry": "the server gives the log's entries at /topics/NAME/log/PARTITION/tile/entries/N",
         "export_tiles": "the server gives the tiles at /topics/NAME/log/PARTITION/",
     }

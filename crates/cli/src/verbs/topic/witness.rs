@@ -11,11 +11,6 @@ use super::TopicOfStore;
 use crate::faces::TopicFace;
 use crate::failure::{Failure, Result};
 use crate::message::tell;
-use crate::times;
-
-/// How often a witness is asked at most: it says once what it has seen, and may see another checkpoint meanwhile.
-const ASKED_MAX: usize = 4;
-const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Have a witness cosign the last checkpoints of a topic.
 #[derive(Debug, Args)]
@@ -78,62 +73,15 @@ fn cosigned(
     partition: u32,
     witnesses: &[Witness],
 ) -> Result<String> {
-    let mut old = 0;
-    for _ in 0..ASKED_MAX {
-        let asked = topic.cosignature_request(partition, old)?;
-        let request = server.request("POST", &["add-checkpoint"]);
-        let (status, answer) = request.exchange(TEXT, asked.to_string().as_bytes())?;
-        match status {
-            200 => {
-                let key = arguments.key.as_deref();
-                let names = topic.add_cosignatures(partition, &asked, &answer, witnesses, key)?;
-                return match names.is_empty() {
-                    false => Ok(names.join(", ")),
-                    true => Err(Failure::failed(
-                        format!(
-                            "partition {partition}: no signature of the answer is by a key that was given"
-                        ),
-                        "ask the witness's operator for its key",
-                    )),
-                };
-            }
-            409 => {
-                let size = answer.trim().parse().ok().filter(|size| *size != old);
-                old = size.ok_or_else(|| {
-                    Failure::failed(
-                        format!(
-                            "partition {partition}: the witness has seen another log of {old} records: {}",
-                            times::shorten(answer.trim())
-                        ),
-                        "keep both checkpoints: the log was changed, or is signed in two places",
-                    )
-                })?;
-            }
-            status => {
-                let hint = match status {
-                    404 => {
-                        "the witness doesn't know the log: give its operator the origin and the log's key ('timestrata vkey')"
-                    }
-                    403 => {
-                        "the witness knows the log by another key: give its operator this one ('timestrata vkey')"
-                    }
-                    422 => {
-                        "the witness has seen another log of this name: it was changed, or is signed in two places"
-                    }
-                    _ => "see what it says, and try again later",
-                };
-                return Err(Failure::failed(
-                    format!(
-                        "partition {partition}: the witness refuses it with {status}: {}",
-                        times::shorten(answer.trim())
-                    ),
-                    hint,
-                ));
-            }
-        }
+    let log = format!("partition {partition}");
+    let (asked, answer) = server.cosign(&log, |old| topic.cosignature_request(partition, old))?;
+    let names =
+        topic.add_cosignatures(partition, &asked, &answer, witnesses, arguments.key.as_deref())?;
+    match names.is_empty() {
+        false => Ok(names.join(", ")),
+        true => Err(Failure::failed(
+            format!("{log}: no signature of the answer is by a key that was given"),
+            "ask the witness's operator for its key",
+        )),
     }
-    Err(Failure::failed(
-        format!("partition {partition}: the witness sees other checkpoints meanwhile"),
-        "have one program ask it at a time",
-    ))
 }
