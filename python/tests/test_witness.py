@@ -77,59 +77,64 @@ def witness() -> Iterator[tuple[Witness, str]]:
     server.server_close()
 
 
+@pytest.fixture
+def key(tmp_path: Path) -> timestrata.SigningKey:
+    return timestrata.SigningKey.generate(tmp_path / "key", "example.org/log")
+
+
+@pytest.fixture
+def payments(tmp_path: Path) -> Iterator[timestrata.Topic]:
+    with timestrata.open(tmp_path / "s") as store:
+        yield store.topic("payments", partitions=2)
+
+
 def test_a_witness_of_another_make_cosigns_what_goes_on_from_what_it_saw(
-    tmp_path: Path, witness: tuple[Witness, str]
+    payments: timestrata.Topic, key: timestrata.SigningKey, witness: tuple[Witness, str]
 ) -> None:
     seen, url = witness
-    key = timestrata.SigningKey.generate(tmp_path / "key", "example.org/log")
-    with timestrata.open(tmp_path / "s") as store:
-        topic = store.topic("payments", partitions=2)
-        topic.send_batch(["1", "2", "3"], partition=1)
-        assert topic.cosign(url, seen.vkey, key) == {0: [NAME], 1: [NAME]}
-        topic.send("4", partition=1)
-        # The other partition is as it was, and is cosigned again.
-        assert topic.cosign(url, [Witness().vkey, seen.vkey], key) == {0: [NAME], 1: [NAME]}
-        assert seen.seen["example.org/log/payments/1"][0] == 4
-        note = topic.last_checkpoint(1)
-        assert note is not None and NAME in note
-        record = topic.get(3, partition=1)
-        assert record is not None
-        # The log's own signature holds as before, and proofs carry the witness's.
-        proof = topic.prove(3, 1)
-        assert NAME in proof.checkpoint and timestrata.verify(proof, record, key.vkey)
-        asked = seen.asked
-        assert topic.cosign(url, seen.vkey, partition=1) == {1: [NAME]}
-        # It says that it has seen 4 records, and is asked from there.
-        assert seen.asked == asked + 2
+    payments.send_batch(["1", "2", "3"], partition=1)
+    assert payments.cosign(url, seen.vkey, key) == {0: [NAME], 1: [NAME]}
+    payments.send("4", partition=1)
+    # The other partition is as it was, and is cosigned again.
+    assert payments.cosign(url, [Witness().vkey, seen.vkey], key) == {0: [NAME], 1: [NAME]}
+    assert seen.seen["example.org/log/payments/1"][0] == 4
+    note = payments.last_checkpoint(1)
+    assert note is not None and NAME in note
+    record = payments.get(3, partition=1)
+    assert record is not None
+    # The log's own signature holds as before, and proofs carry the witness's.
+    proof = payments.prove(3, 1)
+    assert NAME in proof.checkpoint and timestrata.verify(proof, record, key.vkey)
+    asked = seen.asked
+    assert payments.cosign(url, seen.vkey, partition=1) == {1: [NAME]}
+    # It says that it has seen 4 records, and is asked from there.
+    assert seen.asked == asked + 2
 
 
 def test_what_a_witness_refuses_is_told_and_holds_up_no_other_partition(
-    tmp_path: Path, witness: tuple[Witness, str]
+    payments: timestrata.Topic, key: timestrata.SigningKey, witness: tuple[Witness, str]
 ) -> None:
     seen, url = witness
-    key = timestrata.SigningKey.generate(tmp_path / "key", "example.org/log")
-    with timestrata.open(tmp_path / "s") as store:
-        topic = store.topic("payments", partitions=2)
-        with pytest.raises(timestrata.OutOfRangeError, match="checkpoint"):
-            topic.cosign(url, seen.vkey)
-        seen.unknown = {"example.org/log/payments/0"}
-        with pytest.raises(timestrata.NotFoundError, match="payments/0: .*unknown log"):
-            topic.cosign(url, seen.vkey, key)
-        assert NAME in (topic.last_checkpoint(1) or "")
-        # It has seen another log of this name.
-        seen.unknown = set()
-        topic.send_batch(["1", "2"], partition=0)
-        seen.seen["example.org/log/payments/0"] = (1, b"\0" * 32)
-        with pytest.raises(timestrata.ConflictError, match="422"):
-            topic.cosign(url, seen.vkey, key, 0)
-        seen.seen["example.org/log/payments/0"] = (7, b"\0" * 32)
-        with pytest.raises(timestrata.ConflictError, match="has seen 7 records"):
-            topic.cosign(url, seen.vkey, key, 0)
-        other = Witness()
-        with pytest.raises(timestrata.InvalidArgumentError, match="by a key that was given"):
-            topic.cosign(url, other.vkey, partition=1)
-        for wrong in ("no key", key.vkey, []):
-            with pytest.raises(timestrata.InvalidArgumentError, match="vkey"):
-                topic.cosign(url, wrong, partition=1)
-        with pytest.raises(timestrata.InvalidArgumentError):
-            topic.cosign("witness.example", seen.vkey)
+    with pytest.raises(timestrata.OutOfRangeError, match="checkpoint"):
+        payments.cosign(url, seen.vkey)
+    seen.unknown = {"example.org/log/payments/0"}
+    with pytest.raises(timestrata.NotFoundError, match="payments/0: .*unknown log"):
+        payments.cosign(url, seen.vkey, key)
+    assert NAME in (payments.last_checkpoint(1) or "")
+    # It has seen another log of this name.
+    seen.unknown = set()
+    payments.send_batch(["1", "2"], partition=0)
+    seen.seen["example.org/log/payments/0"] = (1, b"\0" * 32)
+    with pytest.raises(timestrata.ConflictError, match="422"):
+        payments.cosign(url, seen.vkey, key, 0)
+    seen.seen["example.org/log/payments/0"] = (7, b"\0" * 32)
+    with pytest.raises(timestrata.ConflictError, match="has seen 7 records"):
+        payments.cosign(url, seen.vkey, key, 0)
+    other = Witness()
+    with pytest.raises(timestrata.InvalidArgumentError, match="by a key that was given"):
+        payments.cosign(url, other.vkey, partition=1)
+    for wrong in ("no key", key.vkey, []):
+        with pytest.raises(timestrata.InvalidArgumentError, match="vkey"):
+            payments.cosign(url, wrong, partition=1)
+    with pytest.raises(timestrata.InvalidArgumentError):
+        payments.cosign("witness.example", seen.vkey)

@@ -104,6 +104,12 @@ def merge_into(path: Path, suite: str, new: Iterable[Measure], *, whole: bool) -
     write_lines(path, merged)
 
 
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a report file, and of that beside it which has those of time logs: they are as many as all others."""
+    files = [file for file in (path, path.with_suffix(".timelog.json")) if file.exists()]
+    return [form for file in files for form in json.loads(file.read_text(encoding="utf-8"))]
+
+
 def write_lines(path: Path, forms: Iterable[dict[str, Any]]) -> None:
     """Puts a file of these in the place of the one that there is.
 

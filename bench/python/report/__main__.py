@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from bench.python.common.arguments import ROOT
+from bench.python.common.report import read_lines
 from bench.python.report import page, picture, stamps
 from bench.python.report.suites import SUITES
 
@@ -21,9 +21,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "latest.json")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks.md")
     asked = parser.parse_args()
-    results = (
-        json.loads(asked.results.read_text(encoding="utf-8")) if asked.results.exists() else []
-    )
+    results = read_lines(asked.results)
     for suite in SUITES:
         if asked.suite in (suite.key, "all") and suite.rows(results):
             stamps.stamp(asked.results, suite, suite.rows(results))

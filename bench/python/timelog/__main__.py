@@ -28,7 +28,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--market", type=Path, default=MARKET, help="folder of the real rows")
     scratch = Path(os.environ.get("CARGO_TARGET_DIR") or tempfile.gettempdir())
     parser.add_argument("--dir", type=Path, default=scratch, help="where stores are made")
-    out = ROOT / "bench" / "results" / "latest.json"
+    out = ROOT / "bench" / "results" / "latest.timelog.json"
     parser.add_argument("--out", type=Path, default=out, help="the report")
     return parser.parse_args()
 
